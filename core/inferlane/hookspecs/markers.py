@@ -1,0 +1,6 @@
+"""The pluggy markers of the project."""
+
+import pluggy
+
+hookspec = pluggy.HookspecMarker("inferlane")
+hookimpl = pluggy.HookimplMarker("inferlane")

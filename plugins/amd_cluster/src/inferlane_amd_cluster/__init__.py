@@ -1,0 +1,1 @@
+"""AMD Instinct accelerators for inferlane."""

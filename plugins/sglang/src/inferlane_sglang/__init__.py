@@ -1,0 +1,1 @@
+"""SGLang as engine, and its routers for inferlane."""
