@@ -18,4 +18,4 @@ def inferlane_launchers() -> Sequence[LauncherSpec]:
 
 @hookspec(firstresult=True)
 def inferlane_launcher(launcher: LauncherConfig) -> Any:
-    """An object that acts: an :class:`inferlane.running.launcher.Launcher`. The one hook that answers with behaviour."""
+    """An object that acts, see :mod:`inferlane.running`. The one hook that answers with behaviour."""

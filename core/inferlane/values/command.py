@@ -45,8 +45,8 @@ class Command(Value, frozen=True, kw_only=True):
     and nothing of the recipe's. ``consumed``: recipe arguments used up here (``*`` = all); the core renders the others
     by the Spec's style and refuses one that ``args`` already holds. ``env`` beats the recipe, the recipe beats
     ``env_defaults``. ``flags``: ``package:resource`` of the program's flag table. ``image``: container where the recipe
-    names none. ``on_host``: outside the recipe's container. ``outputs``: globs, below the process's own files, read
-    back by ``inferlane_benchmark_summary``.
+    names none. ``on_host``: outside the recipe's container. ``outputs``: globs below ``run.results``, read back for
+    ``inferlane_benchmark_summary``.
     """
 
     program: tuple[str, ...]

@@ -160,8 +160,8 @@ class Run(Value, frozen=True, kw_only=True):
     """The run around a process.
 
     ``model``: path or hub id as the process sees it. ``services``: peers of all services. ``endpoint``: the one public
-    URL, ``None`` without a front. ``logs``, ``files``: folders as the process sees them; a file of a command is at
-    ``run.files/process.name/file.name``. ``start_timeout_s``: seconds until the start deadline.
+    URL, ``None`` without a front. ``logs``, ``files``, ``results``: folders as the process sees them; a file of a
+    command is at ``run.files/process.name/file.name``, what a benchmark writes belongs below ``run.results``. ``start_timeout_s``: seconds until the start deadline.
     """
 
     name: str
@@ -177,5 +177,6 @@ class Run(Value, frozen=True, kw_only=True):
     start_timeout_s: int
     logs: str = "{run.logs}"
     files: str = "{run.files}"
+    results: str = "{run.results}"
     python: str = "{run.python}"
     id: str = "{run.id}"
