@@ -1,0 +1,115 @@
+"""Two processes per run, so that nothing survives one of them: the guardian waits, the supervisor works.
+
+The command forks before heavy imports. The parent is the guardian: a child subreaper that passes signals on and, after
+the supervisor ended in whatever way, ends everything that is left below it. The child is the supervisor, in a session of
+its own; the kernel sends it TERM when the guardian dies. Call :func:`guarded` in a process that has no other work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from inferlane.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED
+from inferlane.running import proc
+from inferlane.running.sweep import Swept, sweep
+
+Announce = Callable[[Path], None]
+"""Tells the guardian which run folder to close should the supervisor be killed."""
+
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def guarded(main: Callable[[Announce], int]) -> int:
+    """Run ``main`` as a guarded supervisor and return its exit code (in the guardian).
+
+    ``main`` runs in the child; it is given the function that announces the run folder, once that exists. A supervisor
+    that died without a verdict makes the run failed (exit 1).
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    keep = frozenset(proc.children_of_all().get(os.getpid(), ()))
+    proc.become_subreaper()
+    reader, writer = os.pipe()
+    old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)  # none may get lost between fork and handler
+    guardian = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        _supervise(main, writer, guardian, old_mask)
+    os.close(writer)
+    seen: list[int] = []
+
+    def forward(number: int, _frame: object) -> None:
+        seen.append(number)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+    previous = {number: signal.signal(number, forward) for number in FORWARDED}
+    signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    swept = sweep(keep)
+    for number, handler in previous.items():
+        signal.signal(number, handler)
+    return _verdict(code, seen, _read_all(reader), swept)
+
+
+def _supervise(main: Callable[[Announce], int], writer: int, guardian: int, mask: set[signal.Signals]) -> None:
+    code = EXIT_FAILED
+    try:
+        os.setsid()
+        proc.become_subreaper()
+        proc.die_with_parent(signal.SIGTERM, guardian)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
+        code = main(lambda folder: _announce(writer, folder))
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED
+    except SystemExit as ending:
+        code = ending.code if isinstance(ending.code, int) else EXIT_FAILED if ending.code else 0
+    except BaseException:  # noqa: BLE001 - this process ends here; what is not expected must be seen
+        sys.excepthook(*sys.exc_info())
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _announce(writer: int, folder: Path) -> None:
+    os.write(writer, os.fsencode(folder) + b"\n")
+
+
+def _read_all(reader: int) -> bytes:
+    """All that was announced; the write end is closed, because everything below us is gone."""
+    os.set_blocking(reader, False)
+    try:
+        return os.read(reader, 65536)
+    except BlockingIOError:
+        return b""
+    finally:
+        os.close(reader)
+
+
+def _verdict(code: int, seen: list[int], announced: bytes, swept: Swept) -> int:
+    if announced:
+        from inferlane.running.aftermath import close_run
+
+        folder = Path(os.fsdecode(announced.splitlines()[-1]))
+        if close_run(folder, code, swept):
+            reason = f"killed by signal {-code}" if code < 0 else f"gone with exit code {code} and no verdict"
+            sys.stderr.write(f"error: supervisor was {reason}; everything it started was ended; see {folder}\n")
+            return EXIT_FAILED
+    if code >= 0:
+        return code
+    if -code in (signal.SIGTERM, signal.SIGHUP) and -code in seen:
+        return EXIT_TERMINATED
+    if -code == signal.SIGINT and -code in seen:
+        return EXIT_INTERRUPTED
+    sys.stderr.write(f"error: supervisor was killed by signal {-code} before it started anything\n")
+    return EXIT_FAILED
