@@ -1,0 +1,79 @@
+"""The command ``inferlane``: global options, the table of commands, and how errors end them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from inferlane import __version__
+from inferlane.cli.lazy import LazyCommand, LazyGroup
+from inferlane.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, InferlaneError
+
+COMMANDS = {
+    "run": LazyCommand("inferlane.cli.run:run", "Start what a recipe says and follow it to its end."),
+    "rehearse": LazyCommand(
+        "inferlane.cli.rehearse:rehearse", "Run a recipe for real, with twins in place of engines."
+    ),
+    "plan": LazyCommand("inferlane.cli.plan:plan", "Show every process, port and variable of a recipe."),
+    "check": LazyCommand("inferlane.cli.check:check", "Check a recipe and a cluster file without running anything."),
+    "status": LazyCommand("inferlane.cli.status:status", "Show runs, or the state of one."),
+    "logs": LazyCommand("inferlane.cli.logs:logs", "Show the logs of a run."),
+    "cancel": LazyCommand("inferlane.cli.cancel:cancel", "Stop a run."),
+    "plugins": LazyCommand("inferlane.cli.plugins:plugins", "List and describe plugins and hooks."),
+    "doctor": LazyCommand("inferlane.cli.doctor:doctor", "Load every plugin and report what is wrong."),
+}
+
+DEBUG_VARIABLE = "INFERLANE_DEBUG"
+
+
+@click.group(cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--disable", metavar="NAME", multiple=True, help="Leave out a plugin, by type or distribution. May be repeated."
+)
+@click.option("--no-plugins", is_flag=True, help="Leave out every plugin that is not built in.")
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@click.version_option(__version__, prog_name="inferlane")
+def cli(disable: tuple[str, ...], no_plugins: bool, debug: bool) -> None:
+    """Launch distributed LLM inference from one recipe."""
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit status. Errors are printed here, one line per fault, and nowhere else."""
+    arguments = list(sys.argv[1:] if args is None else args)
+    debug = "--debug" in arguments or os.environ.get(DEBUG_VARIABLE, "") not in ("", "0")
+    try:
+        status = cli.main(arguments, prog_name="inferlane", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else EXIT_OK
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except Exception as error:  # noqa: BLE001 - the last stop: a user gets one line, never a traceback
+        if debug:
+            import traceback
+
+            traceback.print_exc()
+        return _report(error)
+
+
+def _report(error: Exception) -> int:
+    if isinstance(error, InferlaneError):
+        for line in str(error).splitlines():
+            click.echo(f"error: {line}", err=True)
+        return error.exit_code
+    text = " ".join(str(error).split())
+    click.echo(f"error: {type(error).__name__}: {text}; run with --debug for a traceback", err=True)
+    return EXIT_FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
