@@ -6,7 +6,8 @@ address when the plan is bound; embed them, never compare or parse them.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from msgspec import field
 
@@ -16,7 +17,9 @@ ProcessKind = Literal["worker", "router", "service", "benchmark"]
 
 
 class Group(Value, frozen=True, kw_only=True):
-    """All workers of one role. ``gpus`` and ``nodes`` count for one worker."""
+    """All workers of one role. ``gpus`` and ``nodes`` count for one worker. ``kv_events``: the role's block for
+    publishing KV cache events, ``None`` = not asked for, empty = the engine's defaults.
+    """
 
     role: str
     workers: int
@@ -25,6 +28,7 @@ class Group(Value, frozen=True, kw_only=True):
     gpus_per_node: int
     args: Args
     protocol: str = ""
+    kv_events: Mapping[str, Any] | None = None
 
 
 class Fleet(Value, frozen=True, kw_only=True):
@@ -47,6 +51,11 @@ class Node(Value, frozen=True, kw_only=True):
     def ip(self) -> str:
         """The bare address on the configured interface."""
         return f"{{{self.name}.ip}}"
+
+    @property
+    def hostname(self) -> str:
+        """The machine's own name, as the scheduler knows it."""
+        return f"{{{self.name}.name}}"
 
     @property
     def host(self) -> str:
@@ -82,7 +91,7 @@ class Devices(Value, frozen=True, kw_only=True):
 class Peer(Value, frozen=True, kw_only=True):
     """What others may know of a process: its public ports and folders (siblings see all of them).
 
-    ``beside``: for a service per worker, the worker process it stands beside. ``features``: a router's.
+    ``name``: the recipe's name of a service, empty for others. ``beside``: for a service per worker, the worker process it stands beside. ``features``: a router's.
     """
 
     type: str
@@ -93,6 +102,7 @@ class Peer(Value, frozen=True, kw_only=True):
     dirs: Text = field(default_factory=dict)
     beside: str | None = None
     features: tuple[str, ...] = ()
+    name: str = ""
 
 
 class Process(Value, frozen=True, kw_only=True):
@@ -102,7 +112,7 @@ class Process(Value, frozen=True, kw_only=True):
     of its first device. ``leader``: the worker's first node. ``ports``: its own, first number of each block.
     ``siblings``: every process of the same worker, router or service (itself included) with all their ports.
     ``mask``: what the accelerator will set for it (empty with ``devices="argv"`` or when it owns the whole node).
-    ``args``: the recipe's, as written.
+    ``args``: the recipe's, as written. ``kv_events``: the role's, see :class:`Group`.
     """
 
     name: str
@@ -122,6 +132,7 @@ class Process(Value, frozen=True, kw_only=True):
     siblings: tuple[Peer, ...]
     mask: Env
     args: Args
+    kv_events: Mapping[str, Any] | None = None
 
     @property
     def node(self) -> Node:
@@ -161,7 +172,9 @@ class Run(Value, frozen=True, kw_only=True):
 
     ``model``: path or hub id as the process sees it. ``services``: peers of all services. ``endpoint``: the one public
     URL, ``None`` without a front. ``logs``, ``files``, ``results``: folders as the process sees them; a file of a
-    command is at ``run.files/process.name/file.name``, what a benchmark writes belongs below ``run.results``. ``start_timeout_s``: seconds until the start deadline.
+    command is at ``run.files/process.name/file.name``, what a benchmark writes belongs below ``run.results``.
+    ``start_timeout_s``: seconds until the start deadline. ``router_type``: what ``frontend.type`` says, also where no
+    router process runs. ``worker_nodes``: every node that workers run on.
     """
 
     name: str
@@ -180,3 +193,5 @@ class Run(Value, frozen=True, kw_only=True):
     results: str = "{run.results}"
     python: str = "{run.python}"
     id: str = "{run.id}"
+    router_type: str = ""
+    worker_nodes: tuple[Node, ...] = ()
