@@ -1,0 +1,1 @@
+"""What the core ships, as plugins through the same entry points and hooks as everyone else's."""

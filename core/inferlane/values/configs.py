@@ -6,7 +6,7 @@ refused. ``type`` is the word the user wrote; one model may serve several types.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,6 +23,14 @@ class EngineConfig(Config):
     """The ``engine:`` block."""
 
 
+class RouterPlacement(BaseModel):
+    """Where the router runs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    node: Literal["head", "first_decode"] = Field(default="head", description="the first node, or the first decode leader's")
+
+
 class RouterConfig(Config):
     """The ``frontend:`` block. ``args`` are the router's own flags; their values are rendered by the Spec's style."""
 
@@ -30,6 +38,7 @@ class RouterConfig(Config):
     env: dict[str, str | None] = Field(default={}, description="environment of the router; null removes a name")
     port: int = Field(default=8000, ge=1, le=65535, description="public port of the endpoint")
     enable_multiple_frontends: bool = Field(default=False, description="several routers behind one proxy")
+    placement: RouterPlacement = Field(default=RouterPlacement(), description="node of the router")
     container_image: str | None = Field(default=None, description="image of the router; default: the model's")
 
 

@@ -88,7 +88,8 @@ class Plan(Value, frozen=True, kw_only=True):
     ``endpoint``: the public URL. ``protocol``: what router and engines agreed on. ``start_timeout_s``: the start
     deadline, seconds from the start of the first process. ``benchmark``: the benchmark block, as given, and its type's
     settings; ``None`` means serve until stopped. ``uses_devices``: whether any process needs accelerator devices.
-    ``versions``: distribution to version of each plugin that took part. ``inert``: recipe and cluster paths that have
+    ``versions``: distribution to version of each plugin that took part. ``missing_plugins``: known type to what its missing plugin costs and how to get it; such a plan can be rehearsed but
+    not run. ``inert``: recipe and cluster paths that have
     no effect with this launcher. ``directives``: the Slurm directives, for the launcher that writes a job script.
     """
 
@@ -110,6 +111,7 @@ class Plan(Value, frozen=True, kw_only=True):
     router: Mapping[str, Any] | None = None
     directives: Mapping[str, str] = field(default_factory=dict)
     versions: Text = field(default_factory=dict)
+    missing_plugins: Text = field(default_factory=dict)
     inert: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
     format: int = 1

@@ -1,0 +1,75 @@
+"""A recipe's arguments as flags, and the refusal of those that the plan owns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from inferlane.values import ArgStyle, Command, Problem
+
+
+def flag_name(text: str) -> str:
+    """One spelling for comparison: ``--tp_size=8``, ``tp-size`` and ``tp_size`` are the same argument."""
+    return text.lstrip("-").split("=", 1)[0].replace("_", "-")
+
+
+def render(args: Mapping[str, Any], style: ArgStyle) -> list[str]:
+    """Flags in the style of the program: true is a bare flag; false and null leave it out; a mapping is JSON."""
+    out: list[str] = []
+    for key, value in sorted(args.items()) if style.sort else args.items():
+        flag = "--" + (key.replace("_", "-") if style.dashes else key)
+        if value is None or value is False:
+            continue
+        if value is True:
+            out.append(flag)
+        elif isinstance(value, list | tuple):
+            items = [_word(item) for item in value]
+            out += [flag, *items] if style.lists == "once" else [word for item in items for word in (flag, item)]
+        else:
+            out += [flag, _word(value)]
+    return out
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value, separators=(",", ":")) if isinstance(value, Mapping | list | tuple) else str(value)
+
+
+def full_arguments(
+    command: Command,
+    style: ArgStyle,
+    owned: Mapping[str, str],
+    user: Mapping[str, Any],
+    where: str,
+    problems: list[Problem],
+    spellings: Mapping[str, str] | None = None,
+) -> tuple[str, ...]:
+    """The plan's own arguments, then the recipe's. A recipe argument that the plan emits too, or that the plugin lists
+    as owned, is a problem naming both. ``spellings``: other spellings of a flag to its main one (from the flag table).
+    """
+    main = spellings or {}
+    emitted = {main.get(name, name) for name in _emitted(command.args)}
+    listed = {main.get(flag_name(key), flag_name(key)): advice for key, advice in owned.items()}
+    everything = "*" in command.consumed
+    consumed = {flag_name(key) for key in command.consumed}
+    keep: dict[str, Any] = {}
+    seen: dict[str, str] = {}
+    for key, value in user.items():
+        name = main.get(flag_name(key), flag_name(key))
+        if name in seen:
+            problems.append(Problem(where=f"{where}.{key}", message=f"the same argument as '{seen[name]}'; keep one"))
+        seen[name] = key
+        if everything or flag_name(key) in consumed:
+            continue
+        if value is not None and (name in listed or name in emitted):
+            advice = listed.get(name, "remove it here")
+            problems.append(Problem(where=f"{where}.{key}", message=f"the plan sets --{name} itself; {advice}"))
+            continue
+        keep[key] = value
+    return (*command.args, *render(keep, style))
+
+
+def _emitted(args: Iterable[str]) -> set[str]:
+    return {flag_name(arg) for arg in args if arg.startswith("-") and not arg[1:2].isdigit()}

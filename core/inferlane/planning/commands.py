@@ -1,0 +1,183 @@
+"""The command of each process: arguments, environment, flags, files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inferlane.config import Cluster, Recipe
+from inferlane.errors import PluginFault
+from inferlane.planning.accelerators import AcceleratorUse
+from inferlane.planning.arguments import full_arguments
+from inferlane.planning.drafts import Draft
+from inferlane.planning.environment import Layer, Trace, merge_environment, split
+from inferlane.planning.flag_check import FlagCheck
+from inferlane.planning.services import ServiceUse
+from inferlane.planning.views import process_view
+from inferlane.plugins import Benchmark, Engine, Router, Service
+from inferlane.values import (
+    TEARDOWN_TIERS,
+    Command,
+    Env,
+    Export,
+    Gate,
+    Peer,
+    Phase,
+    PlannedProcess,
+    Problem,
+    Process,
+    ProcessKind,
+    Run,
+)
+
+OWN_PHASE: Mapping[ProcessKind, Phase] = {
+    "worker": "workers",
+    "router": "router",
+    "service": "after_router",
+    "benchmark": "traffic",
+}
+
+
+@dataclass
+class CommandBuilder:
+    """Turns drafts into planned processes; collects the problems of all of them."""
+
+    recipe: Recipe
+    cluster: Cluster
+    accelerator: AcceleratorUse
+    services: Sequence[ServiceUse]
+    families: Mapping[str, tuple[Peer, ...]]
+    run: Run
+    flags: FlagCheck
+    problems: list[Problem]
+    trace: Trace | None = None
+
+    def process(self, draft: Draft) -> tuple[PlannedProcess | None, list[Gate]]:
+        """The planned process and its own gates; no process where nothing is to be started."""
+        masked = draft.part.devices == "mask"
+        mask = self.accelerator.mask(draft.slots[0]) if masked else {}
+        view = process_view(draft, self.families.get(draft.family, ()), mask, self.arguments(draft))
+        gates = _gates(draft, view, self.run)
+        if draft.external:
+            return None, gates
+        command = _command(draft, view, self.run)
+        if command is None:
+            if draft.kind == "benchmark":
+                return None, gates
+            raise PluginFault(f"{draft.owner.label}: gives no command for {draft.name}")
+        self.problems += command.problems
+        return self._planned(draft, view, command, mask), gates
+
+    def arguments(self, draft: Draft) -> Mapping[str, Any]:
+        """The recipe's arguments for this process."""
+        args: Mapping[str, Any] = draft.group.args if draft.group else getattr(draft.config, "args", {})
+        return args
+
+    def _planned(self, draft: Draft, view: Process, command: Command, mask: Env) -> PlannedProcess:
+        where = f"{draft.where}.args"
+        owned = {**draft.owner.spec.owned_args, **draft.layout.owned_args}
+        spellings = self.flags.spellings(command.flags)
+        args = full_arguments(
+            command, draft.owner.spec.style, owned, self.arguments(draft), where, self.problems, spellings
+        )
+        self.problems += self.flags.check(command.flags, args, self.arguments(draft), where, draft.owner)
+        env, unset = split(self._environment(draft, view, command, mask), mask)
+        if self.trace:
+            self._trace_arguments(draft, command, args)
+        phase = draft.part.start or OWN_PHASE[draft.kind]
+        slot_masks = [self.accelerator.mask(slot) if draft.part.devices == "mask" else {} for slot in draft.slots]
+        return PlannedProcess(
+            name=draft.name,
+            kind=draft.kind,
+            type=draft.owner.type,
+            part=draft.part.name,
+            phase=phase,
+            tier=TEARDOWN_TIERS[phase],
+            program=command.program,
+            slots=draft.slots,
+            role=view.role,
+            worker=draft.worker,
+            index=draft.index,
+            count=draft.count,
+            ranks=draft.serving.ranks if draft.serving else 1,
+            critical=draft.part.critical,
+            args=args,
+            image=_image(draft, command, self.recipe),
+            on_host=command.on_host,
+            env=env,
+            unset=unset,
+            slot_env=tuple({k: v for k, v in m.items() if v is not None} for m in slot_masks)
+            if any(slot_masks)
+            else (),
+            ports=draft.ports,
+            dirs=draft.dirs,
+            files=command.files,
+            outputs=command.outputs,
+            twin=command.twin,
+            flags=command.flags,
+            mpi=draft.part.mpi,
+            needs=command.needs,
+            metrics=draft.part.metrics,
+            fatal_log=draft.part.fatal_log,
+        )
+
+    def _environment(self, draft: Draft, view: Process, command: Command, mask: Env) -> dict[str, str | None]:
+        gifts = [(use.name, gift) for use in self.services if (gift := self._gift(use, draft, view))]
+        role = self.recipe.roles[draft.group.role].env if draft.group else getattr(draft.config, "env", {})
+        plugin = f"plugin {draft.owner.distribution}, {draft.owner.type}"
+        layers = [
+            *(Layer(f"service {name}", gift.env_defaults) for name, gift in gifts),
+            Layer(plugin, command.env_defaults),
+            Layer("cluster:environment", self.cluster.environment),
+            Layer("environment", self.recipe.environment, "user"),
+            Layer(f"{draft.where}.env", role, "user"),
+            *(Layer(f"service {name}", gift.env, "forced") for name, gift in gifts),
+            Layer(plugin, command.env, "forced"),
+            Layer(f"accelerator {self.accelerator.owner.type}", mask or self._no_devices(draft), "mask"),
+        ]
+        return merge_environment(draft.name, layers, self.problems, self.trace)
+
+    def _no_devices(self, draft: Draft) -> Env:
+        """A process without devices of its own inherits no mask; one that picks them by argument sees no mask either."""
+        return {} if draft.part.devices == "mask" else dict.fromkeys(self.accelerator.variables)
+
+    def _gift(self, use: ServiceUse, draft: Draft, view: Process) -> Export | None:
+        return None if use.name == draft.name else use.owner.exports(use.config, view, self.run)
+
+    def _trace_arguments(self, draft: Draft, command: Command, args: Sequence[str]) -> None:
+        assert self.trace is not None
+        plugin = f"plugin {draft.owner.distribution}, {draft.owner.type}"
+        for word in command.args:
+            if word.startswith("-"):
+                self.trace(draft.name, f"args.{word}", plugin, None)
+        rest = set(args[len(command.args) :])
+        for key in self.arguments(draft):
+            flag = "--" + (key.replace("_", "-") if draft.owner.spec.style.dashes else key)
+            if flag in rest:
+                self.trace(draft.name, f"args.{flag}", f"{draft.where}.args.{key}", None)
+
+
+def _image(draft: Draft, command: Command, recipe: Recipe) -> str | None:
+    if command.on_host:
+        return None
+    if draft.group is not None:
+        own = recipe.roles[draft.group.role].container
+    else:
+        own = getattr(draft.config, "container_image", None) or getattr(draft.config, "container", None)
+    if draft.kind == "service":
+        return own or command.image
+    return own or recipe.model.container or command.image
+
+
+def _gates(draft: Draft, view: Process, run: Run) -> list[Gate]:
+    owner = draft.owner
+    if isinstance(owner, Engine | Service):
+        return list(owner.gates(draft.config, view, run) or ())
+    return []
+
+
+def _command(draft: Draft, view: Process, run: Run) -> Command | None:
+    owner = draft.owner
+    assert isinstance(owner, Engine | Router | Service | Benchmark)
+    return owner.command(draft.config, view, run)

@@ -1,0 +1,71 @@
+"""One function builds the environment of every kind of process: layers from low to high, ``None`` removes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from inferlane.values import Env, Problem
+
+Trace = Callable[[str, str, str, "str | None"], None]
+"""Called as ``trace(process, subject, origin, value)`` for each layer, lowest first."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """``origin``: a recipe path for ``user`` layers, else words for a person. ``forced`` layers beat the recipe."""
+
+    origin: str
+    values: Env
+    strength: Literal["default", "user", "forced", "mask"] = "default"
+
+
+def merge_environment(
+    process: str, layers: Sequence[Layer], problems: list[Problem], trace: Trace | None = None
+) -> dict[str, str | None]:
+    """The final variables of ``process``; contradictions are appended to ``problems``."""
+    merged: dict[str, str | None] = {}
+    user: dict[str, str] = {}
+    forced: dict[str, str] = {}
+    for layer in layers:
+        for name, value in layer.values.items():
+            differs = name in merged and merged[name] != value
+            if layer.strength == "user":
+                if differs and name in user:
+                    problems.append(_role_wins(name, user[name], layer.origin))
+                user[name] = layer.origin
+            elif layer.strength == "forced":
+                if differs and name in forced:
+                    problems.append(
+                        Problem(message=f"{process}: {layer.origin} and {forced[name]} set {name} differently")
+                    )
+                elif differs and name in user:
+                    problems.append(_refused(name, process, layer.origin, user[name]))
+                forced[name] = layer.origin
+            elif layer.strength == "mask" and differs and name in user:
+                problems.append(_mask_wins(name, process, user[name]))
+            merged[name] = value
+            if trace:
+                trace(process, f"env.{name}", layer.origin, value)
+    return merged
+
+
+def _role_wins(name: str, low: str, high: str) -> Problem:
+    message = f"{name} is also set in {low}, differently; this one wins"
+    return Problem(where=f"{high}.{name}", severity="warning", message=message)
+
+
+def _refused(name: str, process: str, origin: str, where: str) -> Problem:
+    return Problem(where=f"{where}.{name}", message=f"the plan sets {name} for {process} ({origin}); remove it here")
+
+
+def _mask_wins(name: str, process: str, where: str) -> Problem:
+    message = f"the plan sets the device mask of {process} itself; this value has no effect"
+    return Problem(where=f"{where}.{name}", severity="warning", message=message)
+
+
+def split(merged: Mapping[str, str | None], mask: Env) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Variables to set (without the mask, which is per slot) and names to remove."""
+    env = {name: value for name, value in merged.items() if value is not None and name not in mask}
+    return env, tuple(sorted(name for name, value in merged.items() if value is None))

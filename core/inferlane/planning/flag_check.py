@@ -1,0 +1,62 @@
+"""Flags of a command line against the table of the program's version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inferlane.config import Recipe
+from inferlane.flags import FlagTable, load_flag_table
+from inferlane.planning.arguments import flag_name
+from inferlane.plugins import Owner
+from inferlane.values import Problem
+
+
+class FlagCheck:
+    """Loads each table once. Strict only where the table is of the version that the recipe declares."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._mode = recipe.strict_flags
+        frameworks = (recipe.identity or {}).get("frameworks") or {}
+        self._declared = {str(version).lstrip("v") for version in frameworks.values()}
+        self._image_tag = (recipe.model.container or "").rpartition(":")[2]
+        self._tables: dict[str, FlagTable] = {}
+        self._seen: set[tuple[str, str]] = set()
+
+    def table(self, resource: str | None) -> FlagTable | None:
+        """The table behind ``package:resource``."""
+        if resource is None or self._mode == "off":
+            return None
+        if resource not in self._tables:
+            self._tables[resource] = load_flag_table(resource)
+        return self._tables[resource]
+
+    def matches(self, table: FlagTable) -> bool:
+        """Whether the recipe declares the table's version, in ``identity.frameworks`` or the image's tag."""
+        tag = self._image_tag.lstrip("v")
+        return table.version in self._declared or tag == table.version or tag.startswith(f"{table.version}-")
+
+    def spellings(self, resource: str | None) -> dict[str, str]:
+        """Every other spelling of a flag to its main one."""
+        table = self.table(resource)
+        return table.spellings() if table else {}
+
+    def check(
+        self, resource: str | None, args: Sequence[str], user: Mapping[str, Any], where: str, owner: Owner
+    ) -> list[Problem]:
+        """What the program would say of these arguments; each fault once per role."""
+        table = self.table(resource)
+        if table is None:
+            return []
+        strict = self._mode == "error" and self.matches(table)
+        keys = {flag_name(key): key for key in user}
+        problems = []
+        for fault in table.check(args):
+            key = keys.get(flag_name(fault.flag))
+            place = f"{where}.{key}" if key else where
+            if (place, fault.message) in self._seen:
+                continue
+            self._seen.add((place, fault.message))
+            message = f"{owner.type} {table.version}: {fault.message}"
+            problems.append(Problem(where=place, message=message, severity="error" if strict else "warning"))
+        return problems

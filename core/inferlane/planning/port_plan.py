@@ -1,0 +1,61 @@
+"""Ports for all drafts: pinned blocks first, then in plan order; leader blocks once per worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from inferlane.errors import Refused
+from inferlane.planning.drafts import Draft
+from inferlane.planning.ports import PortClash, PortMap
+from inferlane.planning.shape import Shape
+from inferlane.values import Port, PortBlock, Problem, RouterLayout
+
+
+def assign_ports(
+    drafts: Sequence[Draft], front: RouterLayout, public: int, bases: Mapping[str, int], shape: Shape
+) -> list[Draft]:
+    """The drafts with their port blocks. ``bases``: ``type.port`` to another base. Clashes raise :class:`Refused`."""
+    ports = PortMap(shape.in_use, shape.shared_ports)
+    found: dict[int, dict[str, PortBlock]] = {index: {} for index in range(len(drafts))}
+    leaders: dict[tuple[str, str], PortBlock] = {}
+    problems: list[Problem] = []
+    todo = [
+        (index, port, _pin(drafts[index], port, front, public)) for index in found for port in drafts[index].part.ports
+    ]
+    for index, port, pin in sorted(todo, key=lambda item: not (item[1].pinned or item[2] is not None)):
+        draft = drafts[index]
+        moved = msgspec.structs.replace(port, base=bases.get(f"{draft.owner.type}.{port.name}", port.base))
+        key = (draft.family, port.name)
+        if port.scope == "leader" and key in leaders:
+            found[index][port.name] = msgspec.structs.replace(leaders[key], held=False)
+            continue
+        node = draft.leader if port.scope == "leader" else draft.node
+        try:
+            first = ports.take(node.name, moved, f"{draft.name}.{port.name}", pin, _where(draft, port, pin))
+        except PortClash as clash:
+            problems.append(clash.problem)
+            continue
+        found[index][port.name] = PortBlock(first=first, width=port.width)
+        if port.scope == "leader":
+            leaders[key] = found[index][port.name]
+    if problems:
+        raise Refused(problems)
+    return [
+        replace(draft, ports={p.name: found[i][p.name] for p in draft.part.ports}) for i, draft in enumerate(drafts)
+    ]
+
+
+def _pin(draft: Draft, port: Port, front: RouterLayout, public: int) -> int | None:
+    """The public number, for the one port that takes it."""
+    if draft.kind == "router" and front.front == "router" and port.public and port.name == front.port:
+        return public
+    if front.front == "upstream" and draft.serving is not None and port.name == draft.serving.port:
+        return public
+    return None
+
+
+def _where(draft: Draft, port: Port, pin: int | None) -> str:
+    return "frontend.port" if pin is not None else f"ports.{draft.owner.type}.{port.name}"

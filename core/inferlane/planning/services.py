@@ -1,0 +1,73 @@
+"""Which services run: those the recipe declares, and those that engines, routers or services ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inferlane.config import parse_block
+from inferlane.errors import Refused
+from inferlane.plugins import Plugins, Service
+from inferlane.values import Fleet, Part, Problem, ServiceLayout, ServiceRequest
+from inferlane.values.configs import ServiceConfig
+
+ALONE = ServiceLayout(parts=(Part(per="run"),))
+"""The layout of a service whose plugin gives none: one process on the head node."""
+
+
+@dataclass(frozen=True)
+class ServiceUse:
+    """One service of the run. ``where``: its recipe path."""
+
+    name: str
+    owner: Service
+    config: ServiceConfig
+    layout: ServiceLayout
+    where: str
+
+
+def collect_services(
+    declared: Iterable[Mapping[str, Any]], wanted: Iterable[ServiceRequest], fleet: Fleet, plugins: Plugins
+) -> list[ServiceUse]:
+    """Declared services in order, then implied ones, to a fixed point. A declared (or external) service of the asked
+    type meets the request; two different option sets for one implied type are refused.
+    """
+    uses: dict[str, ServiceUse] = {}
+    asked: dict[str, ServiceRequest] = {}
+    requests = list(wanted)
+    for index, block in enumerate(declared):
+        use = _use(block, f"services[{index}]", fleet, plugins)
+        if not use.config.enabled:
+            continue
+        if use.name in uses:
+            raise Refused([Problem(where=f"{use.where}.name", message=f"two services are called '{use.name}'")])
+        uses[use.name] = use
+        requests += use.layout.services
+    types = {use.owner.type for use in uses.values()}
+    while requests:
+        request = requests.pop(0)
+        if request.type in asked:
+            if asked[request.type].options != request.options:
+                raise Refused([Problem(where="services", message=_differ(request, asked[request.type]))])
+            continue
+        if request.type in types:
+            continue
+        asked[request.type] = request
+        use = _use({"type": request.type, **request.options}, "services", fleet, plugins)
+        uses[use.name] = use
+        requests += use.layout.services
+    return list(uses.values())
+
+
+def _use(block: Mapping[str, Any], where: str, fleet: Fleet, plugins: Plugins) -> ServiceUse:
+    owner = plugins.service(str(block.get("type", "generic")))
+    config = parse_block(owner.parse, {"type": owner.type, **block}, where)
+    layout = owner.layout(config, fleet) or ALONE
+    return ServiceUse(config.name or owner.type, owner, config, layout, where)
+
+
+def _differ(one: ServiceRequest, other: ServiceRequest) -> str:
+    return (
+        f"the parts of this run ask for different '{one.type}' services: {dict(one.options)} and {dict(other.options)}"
+    )
