@@ -65,7 +65,9 @@ class CommandBuilder:
         if command is None:
             if draft.kind == "benchmark":
                 return None, gates
-            raise PluginFault(f"{draft.owner.label}: gives no command for {draft.name}")
+            owner = draft.owner
+            whose = f"plugin {owner.type} ({owner.distribution} {owner.version})"
+            raise PluginFault(f"{whose}: gives no command for {draft.name}; report it to its author")
         self.problems += command.problems
         return self._planned(draft, view, command, mask), gates
 
@@ -139,7 +141,7 @@ class CommandBuilder:
         return merge_environment(draft.name, layers, self.problems, self.trace)
 
     def _no_devices(self, draft: Draft) -> Env:
-        """A process without devices of its own inherits no mask; one that picks them by argument sees no mask either."""
+        """A process that is given no mask sees none at all."""
         return {} if draft.part.devices == "mask" else dict.fromkeys(self.accelerator.variables)
 
     def _gift(self, use: ServiceUse, draft: Draft, view: Process) -> Export | None:

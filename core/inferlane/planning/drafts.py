@@ -69,6 +69,7 @@ class Draft:
         shown = {folder.name: dirs[folder.name] for folder in self.part.dirs if folder.public or not public}
         return Peer(
             type=self.owner.type,
+            name=self.family.removeprefix("service ") if self.kind == "service" else "",
             process=self.name,
             part=self.part.name,
             node=self.node,

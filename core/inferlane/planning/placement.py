@@ -76,7 +76,8 @@ def place(
 ) -> tuple[list[Placed], list[Problem]]:
     """Pack workers left to right in plan order; a role that shares goes on where the one before ended.
 
-    A worker that needs whole nodes never starts on a partly used one. ``spread`` gives each smaller worker its own node.
+    A worker that needs whole nodes never starts on a partly used one. ``spread`` gives each smaller worker a node of
+    its own.
     """
     placed: list[Placed] = []
     node = offset = 0

@@ -9,7 +9,7 @@ import msgspec
 
 from inferlane.errors import Refused
 from inferlane.planning.drafts import Draft
-from inferlane.planning.ports import PortClash, PortMap
+from inferlane.planning.ports import PortClashError, PortMap
 from inferlane.planning.shape import Shape
 from inferlane.values import Port, PortBlock, Problem, RouterLayout
 
@@ -35,7 +35,7 @@ def assign_ports(
         node = draft.leader if port.scope == "leader" else draft.node
         try:
             first = ports.take(node.name, moved, f"{draft.name}.{port.name}", pin, _where(draft, port, pin))
-        except PortClash as clash:
+        except PortClashError as clash:
             problems.append(clash.problem)
             continue
         found[index][port.name] = PortBlock(first=first, width=port.width)

@@ -11,7 +11,7 @@ HIGHEST = 32767
 """Numbers above belong to the kernel's ephemeral range on most machines; the allocator never picks one."""
 
 
-class PortClash(Exception):
+class PortClashError(Exception):
     """A block cannot be had; holds the problem."""
 
     def __init__(self, problem: Problem) -> None:
@@ -36,7 +36,7 @@ class PortMap:
         return "*" if self._shared else node
 
     def take(self, node: str, port: Port, owner: str, pinned: int | None = None, where: str = "") -> int:
-        """The first number of a free block for ``port`` on ``node``; raises :class:`PortClash`."""
+        """The first number of a free block for ``port`` on ``node``; raises :class:`PortClashError`."""
         space = self._space(node)
         used = self._used.setdefault(space, [])
         fixed = port.pinned or pinned is not None
@@ -45,7 +45,7 @@ class PortMap:
         start = self._fit(used, start, port.width, fixed, node, owner, where)
         if not fixed and start + port.width - 1 > HIGHEST:
             message = f"no {port.width} free ports from {want} to {HIGHEST} on {node} for {owner}"
-            raise PortClash(Problem(message=message, where=where))
+            raise PortClashError(Problem(message=message, where=where))
         insort(used, (start, start + port.width - 1, owner))
         if not fixed:
             self._next[space, want, port.width] = start + port.width
@@ -65,6 +65,6 @@ class PortMap:
                 break
             if fixed:
                 message = f"port {start} on {node}: wanted by {owner}, held by {holder}"
-                raise PortClash(Problem(message=message, where=where))
+                raise PortClashError(Problem(message=message, where=where))
             start = last + 1
         return start

@@ -1,7 +1,7 @@
 """What users write, per kind: pydantic bases that a plugin's own models extend.
 
-A plugin's model subclasses the base of its kind and adds fields, each with a default and a description. Unknown keys are
-refused. ``type`` is the word the user wrote; one model may serve several types.
+A plugin's model subclasses the base of its kind and adds fields, each with a default and a description. Unknown keys
+are refused. ``type`` is the word the user wrote; one model may serve several types.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ class RouterPlacement(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    node: Literal["head", "first_decode"] = Field(default="head", description="the first node, or the first decode leader's")
+    node: Literal["head", "first_decode"] = Field(
+        default="head", description="the first node, or the first decode leader's"
+    )
 
 
 class RouterConfig(Config):

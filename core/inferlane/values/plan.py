@@ -88,9 +88,9 @@ class Plan(Value, frozen=True, kw_only=True):
     ``endpoint``: the public URL. ``protocol``: what router and engines agreed on. ``start_timeout_s``: the start
     deadline, seconds from the start of the first process. ``benchmark``: the benchmark block, as given, and its type's
     settings; ``None`` means serve until stopped. ``uses_devices``: whether any process needs accelerator devices.
-    ``versions``: distribution to version of each plugin that took part. ``missing_plugins``: known type to what its missing plugin costs and how to get it; such a plan can be rehearsed but
-    not run. ``inert``: recipe and cluster paths that have
-    no effect with this launcher. ``directives``: the Slurm directives, for the launcher that writes a job script.
+    ``versions``: distribution to version of each plugin that took part. ``missing_plugins``: known type to the line
+    that says how to get its plugin; such a plan can be rehearsed but not run. ``inert``: recipe and cluster paths that
+    have no effect with this launcher. ``directives``: Slurm directives, for the launcher that writes a job script.
     """
 
     name: str

@@ -16,8 +16,8 @@ ConfigModel = Any
 class ArgStyle(Value, frozen=True, kw_only=True):
     """How the core turns a recipe's arguments into flags.
 
-    ``dashes``: ``_`` becomes ``-`` in names. ``sort``: by name, else in recipe order. ``lists``: ``once`` = the flag and
-    then all items; ``repeat`` = the flag before each item.
+    ``dashes``: ``_`` becomes ``-`` in names. ``sort``: by name, else in recipe order. ``lists``: ``once`` = the flag
+    and then all items; ``repeat`` = the flag before each item.
     """
 
     dashes: bool = True

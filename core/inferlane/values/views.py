@@ -91,7 +91,8 @@ class Devices(Value, frozen=True, kw_only=True):
 class Peer(Value, frozen=True, kw_only=True):
     """What others may know of a process: its public ports and folders (siblings see all of them).
 
-    ``name``: the recipe's name of a service, empty for others. ``beside``: for a service per worker, the worker process it stands beside. ``features``: a router's.
+    ``name``: the recipe's name of a service, empty for others. ``beside``: for a service per worker, the worker process
+    it stands beside. ``features``: a router's.
     """
 
     type: str

@@ -1,7 +1,7 @@
 """Engine ``sglang``: single and multi node workers, aggregated or as prefill and decode.
 
-Flags, ports and environment as of SGLang 0.5.23. Only ``--nccl-port``, ``--dist-init-addr`` and the bootstrap port given
-by the plan keep workers of one node apart: the engine's own defaults collide or race.
+Flags, ports and environment as of SGLang 0.5.23. The plan gives ``--nccl-port``, ``--dist-init-addr`` and the bootstrap
+port because the engine's own choices collide or race when several workers share a node.
 """
 
 from __future__ import annotations
