@@ -48,6 +48,7 @@ class _Usage(msgspec.Struct):
 class _Delta(msgspec.Struct):
     content: str | None = None
     reasoning_content: str | None = None
+    reasoning: str | None = None
     role: str | None = None
 
 
@@ -72,7 +73,8 @@ def _is_token(choice: _Choice) -> bool:
     """A text may be empty though a token was made (half a character); a role or a bare finish reason is none."""
     delta = choice.delta
     if delta is not None:
-        return bool(delta.content or delta.reasoning_content) or (delta.role is None and choice.finish_reason is None)
+        text = delta.content or delta.reasoning_content or delta.reasoning
+        return bool(text) or (delta.role is None and choice.finish_reason is None)
     return bool(choice.text) or choice.finish_reason is None
 
 

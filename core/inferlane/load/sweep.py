@@ -16,9 +16,9 @@ from inferlane.load.lag import LagMeter, Saturation
 from inferlane.load.level import End, Level, Stop
 from inferlane.load.prompts import Ask, Lengths, asks
 from inferlane.load.results import RequestLog, write_point
-from inferlane.load.verdict import Seen, point
 from inferlane.load.spec import LoadSpec
 from inferlane.load.tally import Tally
+from inferlane.load.verdict import Seen, point
 
 
 class Sweep:

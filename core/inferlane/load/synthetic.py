@@ -1,6 +1,6 @@
 """What a rehearsal runs instead of a benchmark that can not run there: a few small requests through the endpoint.
 
-Options of the twin: ``endpoint`` and ``model``. Arguments are those of the command it stands for, and are not used.
+Options of the twin: ``endpoint`` (absent: nothing is sent) and ``model``. Arguments are those of the command it stands for, and are not used.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from inferlane.errors import InferlaneError, UsageFault
+from inferlane.errors import EXIT_OK, InferlaneError, UsageFault
 from inferlane.load.__main__ import run_load
 from inferlane.load.spec import LoadSpec
 from inferlane.twins.orders import VARIABLE, read_orders
@@ -24,37 +25,43 @@ LIMIT_S = 30.0
 def main() -> int:
     """Run the load; the result is the exit code."""
     try:
-        spec = _spec()
+        options = _options()
+        if "endpoint" not in options:
+            print("the benchmark command is not run in a rehearsal, and there is no endpoint to put a load on")
+            return EXIT_OK
         print(f"a synthetic load stands for the benchmark command: {REQUESTS} requests, concurrency {CONCURRENCY}")
         with tempfile.TemporaryDirectory(prefix="inferlane-load-") as results:
-            return run_load(msgspec.structs.replace(spec, results=results))
+            return run_load(_spec(options, results))
     except InferlaneError as fault:
         print(f"inferlane.load.synthetic: {fault}", file=sys.stderr)
         return fault.exit_code
 
 
-def _spec() -> LoadSpec:
+def _options() -> Mapping[str, str]:
     path = os.environ.get(VARIABLE)
     if not path:
         raise UsageFault(f"{VARIABLE} is not set; this program is started by a rehearsal only")
     try:
-        options = read_orders(Path(path)).options
-        return LoadSpec(
-            endpoint=options["endpoint"],
-            model=options["model"],
-            results="",
-            isl=ISL,
-            osl=OSL,
-            concurrencies=(CONCURRENCY,),
-            requests=REQUESTS,
-            warmup_requests=0,
-            request_timeout_s=LIMIT_S,
-            stall_timeout_s=LIMIT_S,
-        )
+        return read_orders(Path(path)).options
     except OSError as error:
         raise UsageFault(f"{path}: {error.strerror or error}") from None
-    except (msgspec.MsgspecError, KeyError) as error:
+    except msgspec.MsgspecError as error:
         raise UsageFault(f"{path}: not the orders of a synthetic load: {error}") from None
+
+
+def _spec(options: Mapping[str, str], results: str) -> LoadSpec:
+    return LoadSpec(
+        endpoint=options["endpoint"],
+        model=options.get("model", ""),
+        results=results,
+        isl=ISL,
+        osl=OSL,
+        concurrencies=(CONCURRENCY,),
+        requests=REQUESTS,
+        warmup_requests=0,
+        request_timeout_s=LIMIT_S,
+        stall_timeout_s=LIMIT_S,
+    )
 
 
 if __name__ == "__main__":
