@@ -1,0 +1,32 @@
+"""A document back to YAML text that reads as the same values, here and elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from inferlane.config.nodes import Node, plain
+from inferlane.config.scalars import ScalarError, resolve
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    try:
+        same = resolve(value) == value
+    except ScalarError:
+        same = False
+    style = "|" if "\n" in value else None if same else "'"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def dump(root: Node) -> str:
+    """The text of a document: one variant, edits applied, aliases and merges written out."""
+    return str(yaml.dump(plain(root), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
