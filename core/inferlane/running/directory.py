@@ -17,7 +17,7 @@ from inferlane.running.sweep import OWNER_FILE, owner_record
 from inferlane.values import Plan
 
 _ID = re.compile(r".+-(\d{8}T\d{6}Z)-[0-9a-f]{4}")
-_SAFE_PATH = re.compile(r"[A-Za-z0-9/._~@+,:=-]+")
+_SAFE_PATH = re.compile(r"[A-Za-z0-9 /._~@+,:=-]+")
 FOLDERS = ("logs", "files", "results", "twins")
 
 
@@ -76,7 +76,9 @@ def create(outputs: Path, name: str) -> RunDirectory:
     """Make a new run folder below ``outputs``. Raises ``RunFault`` if that cannot be written or has odd characters."""
     outputs = outputs.expanduser().absolute()
     if not _SAFE_PATH.fullmatch(str(outputs)):
-        raise RunFault(f"{outputs}: an output folder may hold letters, digits and /._~@+,:=- only; choose one with -o")
+        raise RunFault(
+            f"{outputs}: an output folder may hold letters, digits, spaces and /._~@+,:=- only; choose one with -o"
+        )
     for _ in range(16):
         path = outputs / new_id(name, datetime.datetime.now(datetime.UTC), secrets.token_hex(2))
         try:

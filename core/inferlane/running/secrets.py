@@ -1,4 +1,4 @@
-"""What must not be seen: which variables hold secrets, and taking their values out of whatever is written."""
+"""Taking the values of secret variables out of whatever is written."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-SECRET_ENDINGS = frozenset({"TOKEN", "KEY", "SECRET", "PASSWORD", "CREDENTIAL", "CREDENTIALS", "AUTH"})
+from inferlane.config.secrets import MASK, is_secret
+
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-MASK = "***"
 _SHORTEST = 4  # shorter values would take pieces out of ordinary words
-
-
-def is_secret(name: str) -> bool:
-    """Whether the last ``_`` part of a variable's name says that its value is a secret."""
-    return name.rpartition("_")[2].upper() in SECRET_ENDINGS
 
 
 class Redactor:

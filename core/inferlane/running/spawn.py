@@ -61,7 +61,7 @@ def spawn(process: PlannedProcess, env: Mapping[str, str], log: Path) -> Child:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=proc.parent_death(signal.SIGKILL),  # noqa: PLW1509 - no thread here owns a lock
+                preexec_fn=proc.parent_death(signal.SIGKILL),
             )
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)

@@ -1,0 +1,160 @@
+"""The last gate: real completions through the endpoint, one at a time, until every upstream has served one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from inferlane.running import probes
+from inferlane.running.board import Board
+from inferlane.running.counters import ask, grown
+from inferlane.running.judge import NEVER_HEALS
+from inferlane.running.outcome import Cause, RunEnded
+from inferlane.values import Plan, PlannedUpstream, Reply
+
+_ONE_COMPLETION_S = 120.0  # the first one of an engine may compile
+_UNKNOWN_IS_FINAL = 3  # a model that is not found so often in a row is not there
+_LONGEST_PAUSE_S = 5.0
+
+
+class Canary:
+    """Sends completions and keeps book of who served."""
+
+    def __init__(self, plan: Plan, board: Board, explain: Callable[[Cause], Cause]) -> None:
+        assert plan.endpoint is not None
+        self._plan = plan
+        self._endpoint = plan.endpoint.rstrip("/")
+        self._board = board
+        self._explain = explain
+        routed = any(process.kind == "router" for process in plan.processes)
+        self.stage = "generation through router" if routed else "generation through the endpoint"
+        self._chat = False
+        self._before: dict[str, Mapping[str, float]] = {}
+        self._served: dict[str, set[str]] = {}
+        self.tries = 0
+        self._in_a_row = 0
+        self._last = "no completion was tried"
+
+    async def sing(self, deadline: float) -> int:
+        """Return the number of completions it took. Raises ``RunEnded`` that names stage and worker."""
+        await self._take_stock()
+        pause, unknown = 0.5, 0
+        while not self._complete():
+            if time.monotonic() >= deadline:
+                raise self._ended("not_ready", "deadline")
+            reply = await self._complete_once(deadline)
+            self._last = _why(reply)
+            if self._last:
+                self._in_a_row = 0
+                unknown = unknown + 1 if reply.status == 404 else 0
+                if reply.status in NEVER_HEALS or unknown >= _UNKNOWN_IS_FINAL:
+                    raise self._ended("failed", "generation")
+                await asyncio.sleep(max(0.0, min(pause, deadline - time.monotonic())))
+                pause = min(pause * 1.5, _LONGEST_PAUSE_S)
+            else:
+                self._in_a_row += 1
+                pause, unknown = 0.5, 0
+                await self._look()
+        return self.tries
+
+    async def _take_stock(self) -> None:
+        told = [upstream for upstream in self._plan.upstreams if upstream.served is not None]
+        counts = await asyncio.gather(*(ask(upstream, self._plan.probe_timeout_s) for upstream in told))
+        for upstream, count in zip(told, counts, strict=True):
+            if count is not None:
+                self._before[_key(upstream)] = count
+                self._served[_key(upstream)] = set()
+
+    async def _look(self) -> None:
+        waiting = [upstream for upstream in self._plan.upstreams if self._waits(upstream)]
+        counts = await asyncio.gather(*(ask(upstream, self._plan.probe_timeout_s) for upstream in waiting))
+        for upstream, count in zip(waiting, counts, strict=True):
+            self._served[_key(upstream)] |= grown(self._before[_key(upstream)], count or {})
+
+    def _waits(self, upstream: PlannedUpstream) -> bool:
+        served = self._served.get(_key(upstream))
+        return served is not None and len(served) < _expected(upstream)
+
+    def _complete(self) -> bool:
+        if any(self._waits(upstream) for upstream in self._plan.upstreams):
+            return False
+        untold = any(_key(upstream) not in self._served for upstream in self._plan.upstreams)
+        everyone = sum(upstream.ranks for upstream in self._plan.upstreams)
+        return self._in_a_row >= (max(1, everyone) if untold else 1)
+
+    async def _complete_once(self, deadline: float) -> Reply:
+        self.tries += 1
+        timeout = max(0.5, min(_ONE_COMPLETION_S, deadline - time.monotonic()))
+        reply = await self._ask_for_tokens(timeout)
+        if reply.status in (404, 405) and not self._chat:
+            self._chat = True
+            other = await self._ask_for_tokens(timeout)
+            if other.status in (404, 405):
+                self._chat = False
+                return reply
+            return other
+        return reply
+
+    async def _ask_for_tokens(self, timeout_s: float) -> Reply:
+        prompt = (
+            f"{self.tries} plus {self.tries * 7 % 13} is"  # distinct from its first word on, so caches do not choose
+        )
+        body: dict[str, Any] = {
+            "model": self._plan.served_model_name,
+            "max_tokens": 4,
+            "temperature": 0,
+            "stream": False,
+        }
+        if self._chat:
+            message = {"role": "user", "content": prompt}
+            return await probes.post_json(
+                f"{self._endpoint}/v1/chat/completions", body | {"messages": [message]}, timeout_s
+            )
+        return await probes.post_json(f"{self._endpoint}/v1/completions", body | {"prompt": prompt}, timeout_s)
+
+    def _ended(self, verdict: Any, kind: str) -> RunEnded:
+        missing = [
+            _named(upstream, self._served[_key(upstream)]) for upstream in self._plan.upstreams if self._waits(upstream)
+        ]
+        who = f": not served by {', '.join(missing[:8])}" if missing else ""
+        process = next((item.process for item in self._plan.upstreams if self._waits(item)), None) if missing else None
+        if process is None:
+            process = self._board.owner_of_url(self._endpoint)
+        last = f"; last answer: {self._last}" if self._last else ""
+        message = f"{self.stage} failed after {self.tries} tries{who}{last}"
+        return RunEnded(verdict, self._explain(Cause(kind=kind, message=message, process=process, stage=self.stage)))
+
+
+def _key(upstream: PlannedUpstream) -> str:
+    return f"{upstream.process} {upstream.url}"
+
+
+def _expected(upstream: PlannedUpstream) -> int:
+    return upstream.ranks if upstream.served is not None and upstream.served.rank_label else 1
+
+
+def _named(upstream: PlannedUpstream, served: set[str]) -> str:
+    expected = _expected(upstream)
+    ranks = f" ({len(served)} of {expected} ranks)" if expected > 1 else ""
+    return f"{upstream.process}{ranks}"
+
+
+def _why(reply: Reply) -> str:
+    """Why an answer is not a completion with at least one token; empty if it is one."""
+    if reply.status != 200:
+        shown = " ".join(reply.body.split())[:300]
+        return f"HTTP {reply.status} {shown}".rstrip() if reply.status else shown or "no answer"
+    try:
+        document = json.loads(reply.body)
+        tokens = (document.get("usage") or {}).get("completion_tokens")
+        choice = document["choices"][0]
+        text = choice.get("text") or (choice.get("message") or {}).get("content")
+        text = text or (choice.get("message") or {}).get("reasoning_content")
+    except (ValueError, LookupError, AttributeError, TypeError):
+        return "HTTP 200, but not a completion"
+    if tokens or (tokens is None and text):
+        return ""
+    return "HTTP 200, but a completion of no tokens"

@@ -1,0 +1,116 @@
+"""Waiting for gates: all checks of a gate hold in one round, or its deadline passes, or it can never hold."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from inferlane.running import probes
+from inferlane.running.board import Board
+from inferlane.running.events import EventLog
+from inferlane.running.followed import LogWatch
+from inferlane.running.judge import JudgePlugin, judge_http, judge_plugin, judge_tcp
+from inferlane.running.outcome import Cause, RunEnded
+from inferlane.values import Check, FileCheck, Gate, HttpCheck, LogCheck, Plan, Reply, TcpCheck, Verdict
+
+_AT_ONCE = 64
+_EASY = 100  # checks that one interval takes without stretching
+
+
+class Gatekeeper:
+    """Holds the gates of a plan. ``explain`` completes a cause with node, log and log tail."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        board: Board,
+        events: EventLog,
+        judge: JudgePlugin | None,
+        explain: Callable[[Cause], Cause],
+        say: Callable[[str], None],
+    ) -> None:
+        self._plan = plan
+        self._board = board
+        self._events = events
+        self._judge = judge
+        self._explain = explain
+        self._say = say
+        self._limit = asyncio.Semaphore(_AT_ONCE)
+        self.watches: dict[LogCheck, LogWatch] = {}
+        self.fails: dict[str, list[LogWatch]] = {}
+        for gate in plan.gates:
+            for check in gate.checks:
+                if isinstance(check, LogCheck):
+                    self.watches.setdefault(check, LogWatch(check))
+            self.fails[gate.name] = [LogWatch(check) for check in gate.fail_on]
+        checks = sum(len(gate.checks) for gate in plan.gates)
+        self._interval = min(plan.probe_interval_s, 1.0) * max(1.0, checks / _EASY)
+
+    async def open(self, phase: str, deadline: float) -> None:
+        """Wait for every gate before ``phase``. Raises ``RunEnded`` at the deadline (monotonic time)."""
+        gates = [gate for gate in self._plan.gates if gate.before == phase]
+        tasks = [asyncio.create_task(self._hold(gate, deadline)) for gate in gates]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _hold(self, gate: Gate, deadline: float) -> None:
+        own = time.monotonic() + gate.timeout_s if gate.timeout_s is not None else deadline
+        limit = min(own, deadline)
+        waiting = list(gate.checks)
+        while True:
+            verdicts = await self._round(waiting, limit)
+            waiting = [check for check, verdict in zip(waiting, verdicts, strict=True) if not verdict.ready]
+            if not waiting and len(verdicts) < len(gate.checks):
+                waiting = list(gate.checks)  # each held once; now all must hold in one round
+                continue
+            if not waiting:
+                break
+            self._judge_wait(gate, waiting, verdicts, limit)
+            await asyncio.sleep(max(0.0, min(self._interval, limit - time.monotonic())))
+        self.fails[gate.name] = []
+        self._events.write("gate.open", gate=gate.name, before=gate.before)
+        self._say(f"gate {gate.name}: holds")
+
+    def _judge_wait(self, gate: Gate, waiting: Sequence[Check], verdicts: Sequence[Verdict], limit: float) -> None:
+        failing = [verdict for verdict in verdicts if not verdict.ready]
+        hopeless = [(check, verdict) for check, verdict in zip(waiting, failing, strict=True) if verdict.give_up]
+        late = time.monotonic() >= limit
+        if not hopeless and not late:
+            return
+        check, verdict = hopeless[0] if hopeless else (waiting[0], failing[0])
+        shown = [verdict.message] if hopeless else [item.message for item in failing]
+        more = f" (and {len(shown) - 8} more)" if len(shown) > 8 else ""
+        what = "cannot hold" if hopeless else "did not hold in time"
+        process = self._board.owner(check)
+        of = f" of {process}" if process else ""
+        message = f"gate {gate.name!r}{of} before {gate.before} {what}: {'; '.join(shown[:8])}{more}"
+        cause = Cause(kind="gate" if hopeless else "deadline", message=message, process=process, stage=gate.name)
+        raise RunEnded("failed" if hopeless else "not_ready", self._explain(cause))
+
+    async def _round(self, checks: Sequence[Check], limit: float) -> list[Verdict]:
+        verdicts = await asyncio.gather(*(self._judged(check, limit) for check in checks))
+        for check, verdict in zip(checks, verdicts, strict=True):
+            self._board.answered(check, verdict.ready, verdict.message)
+        return verdicts
+
+    async def _judged(self, check: Check, limit: float) -> Verdict:
+        if isinstance(check, LogCheck):
+            return self.watches[check].verdict()
+        if isinstance(check, FileCheck):
+            there = Path(check.path).exists()
+            return Verdict(ready=there, message="is there" if there else f"{check.path} is not there")
+        timeout = max(0.2, min(self._plan.probe_timeout_s, limit - time.monotonic()))
+        if isinstance(check, TcpCheck):
+            return judge_tcp(check.address, await self._limited(lambda: probes.connect(check.address, timeout)))
+        reply = await self._limited(lambda: probes.get(check.url, timeout))
+        return judge_http(check, reply) if isinstance(check, HttpCheck) else judge_plugin(check, reply, self._judge)
+
+    async def _limited(self, probe: Callable[[], Awaitable[Reply]]) -> Reply:
+        async with self._limit:
+            return await probe()

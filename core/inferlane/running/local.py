@@ -1,0 +1,244 @@
+"""A plan, run on this machine: addresses, files and folders, then the supervisor, then the verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from inferlane.errors import InferlaneError, RunFault
+from inferlane.planning.bind import bind, encode
+from inferlane.running import addresses, directory, preflight
+from inferlane.running.directory import RunDirectory
+from inferlane.running.environment import environments, proxies_asked_for
+from inferlane.running.events import EventLog, wall_time
+from inferlane.running.judge import JudgePlugin
+from inferlane.running.outcome import EXIT_CODES, Cause, Ended, Outcome
+from inferlane.running.report import Reporter, reporter
+from inferlane.running.secrets import Redactor
+from inferlane.running.signals import SignalFlags
+from inferlane.running.spawn import Child
+from inferlane.running.supervisor import Ending, Settings, Summarise, Supervisor
+from inferlane.running.sweep import Swept, sweep_dead_runs
+from inferlane.running.teardown import last_look
+from inferlane.values import Plan
+
+Replan = Callable[[Mapping[str, tuple[int, ...]]], Plan]
+"""Node name to ports that others hold; answers with a plan that avoids them."""
+
+Orders = Callable[[Plan], Mapping[str, bytes]]
+"""The bound plan to the content of each twin's orders file."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How to run. ``documents``: files to keep in the run folder (name to content). ``devices``: the words of this
+    machine's devices. ``tokens``: further values for ``bind``. ``serve``: leave the benchmark out, serve until stopped
+    or for ``serve_s`` seconds. ``guardian``: the guardian's process id. ``announce``: tells it the run folder.
+    """
+
+    outputs: Path
+    environ: Mapping[str, str]
+    grace_s: float = 30.0
+    as_json: bool = False
+    serve: bool = False
+    serve_s: float | None = None
+    pass_environment: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    tokens: Mapping[str, str] = field(default_factory=dict)
+    documents: Mapping[str, bytes] = field(default_factory=dict)
+    guardian: int | None = None
+    announce: Callable[[Path], None] | None = None
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What of the planning side a run needs. ``replan`` is called only when a port is taken."""
+
+    replan: Replan | None = None
+    orders: Orders | None = None
+    summarise: Summarise | None = None
+    judge: JudgePlugin | None = None
+
+
+def run_plan(
+    plan: Plan, options: RunOptions, hooks: Hooks = Hooks(), rehearsal: Mapping[str, Any] | None = None
+) -> int:
+    """Run an unbound plan to its end and return the exit code. ``run.json`` is written last.
+
+    Raises ``InferlaneError`` for what stands against starting (a taken public port, a missing program or variable);
+    then nothing was started, and ``run.json`` says so.
+    """
+    flags = SignalFlags()
+    flags.install()
+    show = reporter(options.as_json)
+    try:
+        for stray in sweep_dead_runs():
+            show.line(f"ended a process that a dead run had left behind: {stray}")
+        for name in proxies_asked_for(options.pass_environment):
+            show.line(f"note: {name} of pass_environment is never passed on; set it in the recipe's environment")
+        return _LocalRun(plan, options, hooks, rehearsal, show, flags).run()
+    finally:
+        show.close()
+
+
+class _LocalRun:
+    """One run: what is made for it is removed by it."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        options: RunOptions,
+        hooks: Hooks,
+        rehearsal: Mapping[str, Any] | None,
+        show: Reporter,
+        flags: SignalFlags,
+    ) -> None:
+        self._plan = _without_benchmark(plan) if options.serve else plan
+        self._options = options
+        self._hooks = hooks
+        self._rehearsal = rehearsal
+        self._show = show
+        self._flags = flags
+        self._started = wall_time()
+
+    def run(self) -> int:
+        slots = addresses.claim(len(self._plan.nodes), self._options.environ)
+        scratch = addresses.make_scratch()
+        try:
+            run = directory.create(self._options.outputs, self._plan.name)
+            directory.record_owner(run, self._options.guardian or os.getpid(), scratch)
+            if self._options.announce is not None:
+                self._options.announce(run.path)
+            return self._in(run, scratch, addresses.node_addresses(self._plan, slots))
+        finally:
+            addresses.remove_dirs(scratch)
+            slots.release()
+
+    def _in(self, run: RunDirectory, scratch: Path, known: Mapping[str, str]) -> int:
+        try:
+            bound = self._bound(run, scratch, known)
+            prepared = environments(bound, self._options.environ, self._options.pass_environment, run.id, run.path)
+            preflight.check_needs(bound, prepared)
+            addresses.make_dirs(bound, scratch)
+            redactor = Redactor([*prepared.values(), *(process.env for process in bound.processes)])
+            self._show.redactor = redactor
+            self._write(run, bound, redactor)
+        except InferlaneError as fault:
+            self._refused(run, fault)
+            raise
+        self._show.line(
+            f"run {run.id}: {len(bound.processes)} processes on {len(bound.nodes)} nodes; folder {run.path}"
+        )
+        with EventLog(run.events, redactor) as events:
+            events.write("run.start", id=run.id, processes=len(bound.processes), endpoint=bound.endpoint)
+            supervisor = self._supervisor(bound, run, prepared, known, events)
+            ending = asyncio.run(supervisor.supervise())
+            swept = last_look(run.id)
+            addresses.remove_dirs(scratch)
+            outcome = self._outcome(bound, run, ending, supervisor.children.all(), swept)
+            events.write("run.end", verdict=outcome.verdict, exit_code=outcome.exit_code, clean=outcome.clean)
+        content = msgspec.json.format(msgspec.json.encode(outcome), indent=2)
+        run.write("run.json", redactor.content(content) + b"\n")
+        self._show.final(outcome, str(run.path))
+        return outcome.exit_code
+
+    def _bound(self, run: RunDirectory, scratch: Path, known: Mapping[str, str]) -> Plan:
+        folders = {"logs": run.logs, "files": run.files, "results": run.results, "dir": run.path}
+        of_run = {name: str(folder) for name, folder in folders.items()} | {"id": run.id, "python": sys.executable}
+        words = self._options.devices or tuple(str(position) for position in range(self._plan.gpus_per_node))
+        table = {**addresses.known_tokens(known, words, scratch, of_run), **self._options.tokens}
+        bound = bind(self._plan, table)
+        found = addresses.listeners()
+        preflight.check_public_port(bound, found)
+        in_use, clashes = preflight.taken_ports(bound, known, found)
+        if clashes and self._hooks.replan is not None:
+            self._show.line(f"planning again: {clashes[0]}")
+            plan = self._hooks.replan(in_use)
+            bound = bind(_without_benchmark(plan) if self._options.serve else plan, table)
+            _, clashes = preflight.taken_ports(bound, known, found)
+        if clashes:
+            raise RunFault("\n".join(clashes))
+        preflight.check_bound(bound)
+        return bound
+
+    def _write(self, run: RunDirectory, bound: Plan, redactor: Redactor) -> None:
+        directory.write_files(run, bound, self._hooks.orders(bound) if self._hooks.orders else {})
+        run.write("plan.json", redactor.content(msgspec.json.format(encode(bound), indent=1)) + b"\n")
+        for name, content in self._options.documents.items():
+            run.write(name, redactor.content(content))
+
+    def _supervisor(
+        self,
+        bound: Plan,
+        run: RunDirectory,
+        prepared: Mapping[str, Mapping[str, str]],
+        known: Mapping[str, str],
+        events: EventLog,
+    ) -> Supervisor:
+        settings = Settings(
+            grace_s=self._options.grace_s,
+            serve_s=self._options.serve_s,
+            guardian=self._options.guardian,
+            summarise=self._hooks.summarise,
+            judge=self._hooks.judge,
+        )
+        return Supervisor(bound, run, prepared, known, events, self._show, self._flags, settings)
+
+    def _outcome(
+        self, bound: Plan, run: RunDirectory, ending: Ending, children: tuple[Child, ...], swept: Swept
+    ) -> Outcome:
+        return Outcome(
+            id=run.id,
+            name=bound.name,
+            verdict=ending.verdict,
+            exit_code=EXIT_CODES[ending.verdict],
+            started=self._started,
+            ended=wall_time(),
+            clean=not swept.left,
+            cause=ending.cause,
+            followers=ending.followers,
+            processes=tuple(_ended(child) for child in children),
+            swept=swept.killed,
+            left=swept.left,
+            timings=ending.timings,
+            summary=ending.summary,
+            endpoint=bound.endpoint,
+            versions=bound.versions,
+            warnings=tuple(problem.message for problem in bound.warnings),
+            rehearsal=self._rehearsal,
+        )
+
+    def _refused(self, run: RunDirectory, fault: InferlaneError) -> None:
+        outcome = Outcome(
+            id=run.id,
+            name=self._plan.name,
+            verdict="failed",
+            exit_code=fault.exit_code,
+            started=self._started,
+            ended=wall_time(),
+            clean=True,
+            cause=Cause(kind="start", message=str(fault)),
+            versions=self._plan.versions,
+        )
+        run.write("run.json", msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
+
+
+def _ended(child: Child) -> Ended:
+    seconds = round((child.ended or child.started) - child.started, 3)
+    if child.code is None:
+        return Ended(process=child.name, state="running")
+    state = "killed" if child.killed else "stopped" if child.asked else "ended"
+    number = {"signal": -child.code} if child.code < 0 else {"exit_code": child.code}
+    return Ended(process=child.name, state=state, seconds=seconds, **number)
+
+
+def _without_benchmark(plan: Plan) -> Plan:
+    kept = tuple(process for process in plan.processes if process.kind != "benchmark")
+    return msgspec.structs.replace(plan, processes=kept, benchmark=None)

@@ -1,0 +1,82 @@
+"""Before anything starts: ports that are free, programs and paths that exist, tokens that are bound."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from inferlane.errors import RunFault
+from inferlane.planning.bind import tokens
+from inferlane.running.addresses import Listener, holders
+from inferlane.values import Need, Plan, PlannedProcess
+
+
+def check_public_port(bound: Plan, found: tuple[Listener, ...]) -> None:
+    """The endpoint's own port cannot move. Raises ``RunFault`` that names port, purpose and who holds it."""
+    if bound.endpoint is None:
+        return
+    parts = urlsplit(bound.endpoint)
+    held = holders(parts.hostname or "", found)
+    if parts.port in held:
+        raise RunFault(
+            f"port {parts.port}, the public port of the endpoint {bound.endpoint}, is held by a program that listens "
+            f"on {held[parts.port]}:{parts.port}; end that program or set another port (frontend.port)"
+        )
+
+
+def taken_ports(
+    plan: Plan, addresses: Mapping[str, str], found: tuple[Listener, ...]
+) -> tuple[dict[str, tuple[int, ...]], list[str]]:
+    """Node to all numbers in use there, and a line for each block of the plan that needs one of them."""
+    in_use = {node: tuple(sorted(holders(address, found))) for node, address in addresses.items()}
+    clashes: list[str] = []
+    for process in plan.processes:
+        if not process.slots:
+            continue
+        node = process.slots[0].node.name
+        for name, block in process.ports.items():
+            taken = [port for port in in_use.get(node, ()) if block.first <= port < block.first + block.width]
+            if block.held and taken:
+                clashes.append(f"{process.name} wants port {taken[0]} ({name}) on {addresses[node]}, which is taken")
+    return in_use, clashes
+
+
+def check_bound(bound: Plan) -> None:
+    """Raises ``RunFault`` that names the tokens nobody has a value for."""
+    left = sorted(tokens(bound))
+    if left:
+        raise RunFault(f"the plan waits for {', '.join(left[:8])}, which a local run does not know")
+
+
+def check_needs(bound: Plan, environments: Mapping[str, Mapping[str, str]]) -> None:
+    """Programs, paths and memory that processes need. Raises one ``RunFault`` with a line per fault."""
+    faults: list[str] = []
+    for process in bound.processes:
+        path = environments[process.name].get("PATH", "")
+        wanted = (Need(kind="program", value=process.program[0]), *process.needs)
+        faults += [fault for need in wanted if (fault := _fault(process, need, path))]
+    if faults:
+        raise RunFault("\n".join(dict.fromkeys(faults)))
+
+
+def _fault(process: PlannedProcess, need: Need, path: str) -> str | None:
+    if need.kind == "program" and shutil.which(need.value, path=path) is None:
+        return f"{process.name}: the program {need.value!r} of {process.type} is not on PATH; install it, or try `inferlane rehearse`"
+    if need.kind == "path" and not Path(need.value).exists():
+        return f"{process.name}: {need.value} does not exist on this machine"
+    if need.kind == "memory_bytes" and (have := host_memory()) and int(need.value) > have:
+        return f"{process.name} needs {int(need.value) >> 30} GiB of host memory, this machine has {have >> 30} GiB"
+    return None
+
+
+def host_memory(table: Path = Path("/proc/meminfo")) -> int | None:
+    """Bytes of memory this machine has."""
+    try:
+        for line in table.read_text().splitlines():
+            if line.startswith("MemTotal:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        return None
+    return None

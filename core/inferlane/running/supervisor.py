@@ -1,0 +1,280 @@
+"""One supervisor per run: starts phases, watches processes and logs, opens gates, keeps the first cause, ends all.
+
+One thread, one loop. Signals only set a flag. Processes are known by handle from the moment they exist.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from inferlane.errors import RunFault
+from inferlane.running.board import Board
+from inferlane.running.canary import Canary
+from inferlane.running.causes import Causes, exit_line
+from inferlane.running.clients import Clients, Summarise
+from inferlane.running.directory import RunDirectory
+from inferlane.running.events import EventLog
+from inferlane.running.gatekeeper import Gatekeeper
+from inferlane.running.judge import JudgePlugin
+from inferlane.running.logwatch import LogRoom
+from inferlane.running.outcome import Cause, RunEnded, VerdictWord, exit_words
+from inferlane.running.report import Reporter
+from inferlane.running.signals import SignalFlags
+from inferlane.running.spawn import Child, Children, spawn
+from inferlane.running.teardown import Teardown
+from inferlane.values import PHASES, Phase, Plan, Summary
+
+_MINUTE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """``grace_s``: the budget of the teardown. ``serve_s``: end a run without a benchmark after so long, well.
+    ``guardian``: its process id, if there is one.
+    """
+
+    grace_s: float = 30.0
+    serve_s: float | None = None
+    guardian: int | None = None
+    summarise: Summarise | None = None
+    judge: JudgePlugin | None = None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What the supervisor knows when everything was told to end."""
+
+    verdict: VerdictWord
+    cause: Cause | None
+    followers: tuple[str, ...]
+    timings: Mapping[str, float]
+    summary: Summary | None
+
+
+class Supervisor:
+    """Runs a bound plan. ``environments``: process name to its exact environment."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        run: RunDirectory,
+        environments: Mapping[str, Mapping[str, str]],
+        addresses: Mapping[str, str],
+        events: EventLog,
+        reporter: Reporter,
+        flags: SignalFlags,
+        settings: Settings,
+    ) -> None:
+        self._plan = plan
+        self._run = run
+        self._environments = environments
+        self._events = events
+        self._reporter = reporter
+        self._flags = flags
+        self._settings = settings
+        self.children = Children()
+        self.board = Board(plan, run, self.children, addresses)
+        self._causes = Causes(plan, run)
+        self._clients = Clients(plan, run, self.children, self._causes)
+        self._gates = Gatekeeper(plan, self.board, events, settings.judge, self._causes.explain, reporter.line)
+        self._logs = LogRoom(plan, run, self._gates)
+        self._wake = asyncio.Event()
+        self._clients_done = asyncio.Event()
+        self._phase: Phase = "infra"
+        self._origin: float | None = None
+        self._timings: dict[str, float] = {}
+        self._followers: list[str] = []
+        self._summary: Summary | None = None
+        self._table_at = time.monotonic() + _MINUTE_S
+
+    async def supervise(self) -> Ending:
+        """Everything from the first process to the end of the last one."""
+        self._flags.attach(asyncio.get_running_loop(), self._wake.set)
+        verdict: VerdictWord = "success"
+        cause: Cause | None = None
+        try:
+            await self._until_ended()
+        except RunEnded as ended:
+            verdict, cause = ended.verdict, ended.cause
+            self._summary = ended.summary or self._summary
+            self._events.write("run.cause", verdict=verdict, process=cause.process, message=cause.message)
+            if verdict == "not_ready":
+                self._reporter.table(self.board.rows())
+        self._mark("ended")
+        await self._tear_down(verdict)
+        return Ending(verdict, cause, tuple(self._followers), dict(self._timings), self._summary)
+
+    async def _until_ended(self) -> None:
+        work = asyncio.create_task(self._work())
+        watch = asyncio.create_task(self._watch())
+        try:
+            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+            for task in (watch, work):
+                if task.done():
+                    task.result()
+        finally:
+            for task in (work, watch):
+                task.cancel()
+            with contextlib.suppress(BaseException):
+                await asyncio.gather(work, watch, return_exceptions=True)
+
+    # -- the work: phases in order ---------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        for phase in PHASES:
+            await self._gates.open(phase, self._deadline())
+            if phase == "traffic":
+                await self._generate()
+            self._phase = phase
+            await self._start(phase)
+        await self._traffic()
+
+    def _deadline(self) -> float:
+        return (self._origin or time.monotonic()) + self._plan.start_timeout_s
+
+    async def _generate(self) -> None:
+        self._mark("gates")
+        if self._plan.endpoint is not None and self._plan.upstreams:
+            canary = Canary(self._plan, self.board, self._causes.explain)
+            self._events.write("generation.start", stage=canary.stage)
+            tries = await canary.sing(self._deadline())
+            self._events.write("generation.done", stage=canary.stage, tries=tries)
+            self._reporter.line(f"{canary.stage}: every upstream has served ({tries} completions)")
+        self._mark("ready")
+        self._events.write("run.ready", endpoint=self._plan.endpoint)
+        if self._plan.endpoint is not None:
+            self._reporter.line(f"ready: {self._plan.endpoint}")
+
+    async def _start(self, phase: Phase) -> None:
+        processes = [process for process in self._plan.processes if process.phase == phase]
+        if not processes:
+            return
+        self._reporter.line(
+            f"phase {phase}: starting {', '.join(process.name for process in processes[:12])}"
+            + (f" and {len(processes) - 12} more" if len(processes) > 12 else "")
+        )
+        for process in processes:
+            if self._origin is None:
+                self._origin = time.monotonic()
+            try:
+                child = spawn(process, self._environments[process.name], self._run.log(process.name))
+            except RunFault as fault:
+                raise RunEnded("failed", Cause(kind="start", process=process.name, message=str(fault))) from fault
+            self.children.add(child)
+            self._events.write("process.start", process=process.name, pid=child.pid, phase=phase, argv=process.argv)
+            await asyncio.sleep(0)
+        self._mark(f"phase.{phase}")
+
+    async def _traffic(self) -> None:
+        if not any(process.kind == "benchmark" for process in self._plan.processes):
+            self._reporter.line("serving until stopped (Ctrl-C)")
+            await asyncio.sleep(self._settings.serve_s if self._settings.serve_s is not None else 10**9)
+            return
+        await self._clients_done.wait()
+        self._mark("benchmark")
+        self._summary = await self._clients.verdict(self._settings.summarise)
+
+    # -- the watch: signals, exits, logs ---------------------------------------------------------------------------
+
+    async def _watch(self) -> None:
+        tick = 0.2 if len(self._plan.processes) <= 100 else 1.0
+        while True:
+            self._notice_signals()
+            self._notice_exits()
+            self._notice_logs()
+            self._show()
+            await self._pause(tick)
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        self._wake.clear()
+
+    def _notice_signals(self) -> None:
+        if not self._flags.received:
+            return
+        number = self._flags.received[0]
+        orphaned = self._settings.guardian not in (None, os.getppid())
+        message = "the guardian process is gone" if orphaned else f"stopped by {number.name}"
+        verdict: VerdictWord = "interrupted" if number == signal.SIGINT else "terminated"
+        raise RunEnded(verdict, Cause(kind="signal", signal=int(number), message=message))
+
+    def _notice_exits(self) -> None:
+        ended = self.children.reap()
+        for child in ended:
+            self._note_exit(child)
+        culprits = [child for child in ended if self._is_fatal(child)]
+        for child in ended:
+            self._logs.finish(child.name)
+        if culprits:
+            first = culprits[0]
+            self._followers += [exit_line(child) for child in culprits[1:]]
+            assert first.code is not None
+            where = f" on {first.process.slots[0].node.name}" if first.process.slots else ""
+            after = (first.ended or first.started) - first.started
+            message = f"{first.name}{where} ended by itself with {exit_words(first.code)} after {after:.1f} s"
+            raise RunEnded("failed", self._causes.of_exit("exit", first, message))
+        clients = [child for child in self.children.all() if child.process.kind == "benchmark"]
+        if clients and all(child.code is not None for child in clients):
+            self._clients_done.set()
+
+    def _is_fatal(self, child: Child) -> bool:
+        if child.process.kind == "benchmark" or child.asked:
+            return False
+        if child.process.critical == "startup":
+            return self._phase != "traffic"
+        return child.process.critical == "always"
+
+    def _note_exit(self, child: Child) -> None:
+        assert child.code is not None
+        self._events.write("process.end", process=child.name, code=child.code, asked=child.asked, killed=child.killed)
+        if not child.asked and child.process.critical == "never":
+            self._reporter.line(f"{child.name} ended with {exit_words(child.code)}; the run goes on without it")
+
+    def _notice_logs(self) -> None:
+        found = self._logs.read()
+        if found is not None:
+            process, gate, line = found
+            what = f"gate {gate!r} cannot hold" if gate else "a line of its log is fatal"
+            cause = Cause(
+                kind="gate" if gate else "fatal_log", process=process, stage=gate, message=f"{process}: {what}: {line}"
+            )
+            raise RunEnded("failed", self._causes.explain(cause))
+
+    def _show(self) -> None:
+        self._reporter.progress(self.board.rows)
+        if time.monotonic() >= self._table_at:
+            self._table_at = time.monotonic() + _MINUTE_S
+            if self._phase != "traffic":
+                self._reporter.table(self.board.rows())
+
+    # -- the end ---------------------------------------------------------------------------------------------------
+
+    async def _tear_down(self, verdict: VerdictWord) -> None:
+        self._events.write("teardown.start", verdict=verdict)
+        signals_before = len(self._flags.received)
+        teardown = Teardown(self.children, self._settings.grace_s, lambda seconds: wait(seconds))
+
+        async def wait(seconds: float) -> None:
+            await self._pause(seconds)
+            for child in self.children.reap():
+                self._note_exit(child)
+                if not child.asked and verdict != "success":
+                    self._followers.append(exit_line(child))
+            if len(self._flags.received) > signals_before:
+                teardown.hurry()
+
+        await teardown.run(failed=verdict in ("failed", "not_ready"))
+        self._mark("stopped")
+        self._events.write("teardown.done", running=[child.name for child in self.children.running()])
+
+    def _mark(self, name: str) -> None:
+        if self._origin is not None:
+            self._timings[name] = round(time.monotonic() - self._origin, 3)
