@@ -15,7 +15,16 @@ from inferlane.twins import life
 from inferlane.twins.faults import Fault, parse_fault
 from inferlane.twins.orders import Orders
 from inferlane.twins.server import Settings
-from inferlane.twins.startup import OneLineParser, guarded, ordered_fault, own_orders, prepare, say, serving_socket
+from inferlane.twins.startup import (
+    OneLineParser,
+    guarded,
+    ordered_fault,
+    own_orders,
+    prepare,
+    room_wait_s,
+    say,
+    serving_socket,
+)
 
 NAME = "mock engine"
 
@@ -73,6 +82,7 @@ def _settings(options: argparse.Namespace, orders: Orders | None) -> Settings:
         load_s=(orders.load_s if orders else 0.0) or options.load_seconds,
         tokens_per_s=(orders.tokens_per_s if orders else 0.0) or options.tokens_per_second,
         fault=ordered_fault(orders) if orders and orders.fault else options.fault,
+        room_wait_s=room_wait_s(orders),
         only_served=True,
         ready_line=f"{NAME}: {served} is ready",
     )

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, web  # noqa: TID253 - runs as a separate process only
 
-WAIT_S = 5.0
 KEEP_S = 120.0
 
 
@@ -66,10 +65,10 @@ def bootstrap_app(rooms: Rooms) -> web.Application:
 
     async def room(request: web.Request) -> web.Response:
         try:
-            number = int(request.query["room"])
+            number, wait_s = int(request.query["room"]), float(request.query["wait_s"])
         except (KeyError, ValueError):
-            return web.json_response({"error": "room must be a number"}, status=400)
-        found = await rooms.take(number, WAIT_S)
+            return web.json_response({"error": "room and wait_s must be numbers"}, status=400)
+        found = await rooms.take(number, wait_s)
         return web.json_response({"room": number}, status=200 if found else 404)
 
     app = web.Application()
@@ -92,18 +91,18 @@ def rooms_of(body: Mapping[str, Any]) -> tuple[Room, ...]:
     return tuple(Room(*row) for row in rows)
 
 
-async def fetch_rooms(session: ClientSession, rooms: tuple[Room, ...]) -> None:
-    """Wait, for a bounded time, until the prefill of each room has come. Raises ``NoRoomError``."""
+async def fetch_rooms(session: ClientSession, rooms: tuple[Room, ...], wait_s: float) -> None:
+    """Wait, for up to ``wait_s`` each, until the prefill of each room has come. Raises ``NoRoomError``."""
     for room in rooms:
         host = f"[{room.host}]" if ":" in room.host.strip("[]") else room.host
         address = f"{host}:{room.port}"
         try:
             url = f"http://{address}/room"
-            timeout = ClientTimeout(total=WAIT_S + 2)
-            async with session.get(url, params={"room": str(room.number)}, timeout=timeout) as reply:
+            asked = {"room": str(room.number), "wait_s": str(wait_s)}
+            async with session.get(url, params=asked, timeout=ClientTimeout(total=wait_s + 2)) as reply:
                 if reply.status == 200:
                     continue
-                why = f"no prefill came within {WAIT_S:g} s" if reply.status == 404 else f"status {reply.status}"
+                why = f"no prefill came within {wait_s:g} s" if reply.status == 404 else f"status {reply.status}"
         except (ClientError, TimeoutError, ValueError) as error:
             why = f"no answer ({error or type(error).__name__})"
         raise NoRoomError(f"room {room.number} at bootstrap {address}: {why}")

@@ -28,8 +28,9 @@ class Settings:
     """What one twin serves.
 
     ``series``: its counter of finished requests. ``ranks``: data-parallel ranks, chosen by ``data_parallel_rank`` in
-    the body (or the header ``X-data-parallel-rank``), else in turn. ``only_served``: a request for another model is
-    answered with 404. ``metrics``: whether ``/metrics`` exists. ``ready_line``: what the log says when it is healthy.
+    the body (or the header ``X-data-parallel-rank``), else in turn. ``room_wait_s``: how long a decode waits for its
+    prefill. ``only_served``: a request for another model is answered with 404. ``metrics``: whether ``/metrics``
+    exists. ``ready_line``: what the log says when it is healthy.
     """
 
     model: str
@@ -40,6 +41,7 @@ class Settings:
     rank_label: str = "rank"
     load_s: float = 0.0
     tokens_per_s: float = 0.0
+    room_wait_s: float = 5.0
     fault: Fault = dataclasses.field(default_factory=Fault)
     only_served: bool = False
     metrics: bool = True
@@ -128,7 +130,7 @@ class TwinServer:
                 await self.rooms.keep(room.number)
         elif self.settings.role == "decode":
             assert self._session is not None
-            await fetch_rooms(self._session, rooms_of(body))
+            await fetch_rooms(self._session, rooms_of(body), self.settings.room_wait_s)
 
     def _rank(self, request: web.Request, body: Mapping[str, Any]) -> int:
         asked: Any = body.get("data_parallel_rank", request.headers.get("X-data-parallel-rank"))

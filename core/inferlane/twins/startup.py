@@ -88,6 +88,15 @@ def ordered_fault(orders: Orders) -> Fault:
         raise StartError(str(error)) from error
 
 
+def room_wait_s(orders: Orders | None) -> float:
+    """How long a decode waits for its prefill: the option ``room_wait_s`` of the orders, or 5 s."""
+    text = orders.options.get("room_wait_s", "5") if orders else "5"
+    try:
+        return float(text)
+    except ValueError as error:
+        raise StartError(f"option room_wait_s: '{text}' is not a number") from error
+
+
 def check_flags(orders: Orders, args: Sequence[str]) -> None:
     """Read ``args`` by the engine's table; a fault ends a strict twin with status 2, else each is a line on stderr."""
     if orders.flags is None:

@@ -15,7 +15,16 @@ from inferlane.twins import life
 from inferlane.twins.faults import Fault
 from inferlane.twins.orders import Orders
 from inferlane.twins.server import Settings, TwinServer
-from inferlane.twins.startup import StartError, guarded, ordered_fault, own_orders, prepare, say, serving_socket
+from inferlane.twins.startup import (
+    StartError,
+    guarded,
+    ordered_fault,
+    own_orders,
+    prepare,
+    room_wait_s,
+    say,
+    serving_socket,
+)
 from inferlane_sglang.twin_native import GenerateForm, read_generate
 
 NAME = "sglang twin"
@@ -126,6 +135,7 @@ def _settings(line: Line, orders: Orders | None, fault: Fault) -> Settings:
         tokens_per_s=orders.tokens_per_s if orders else 0.0,
         fault=fault,
         metrics=line.metrics,
+        room_wait_s=room_wait_s(orders),
         ready_line=READY,
     )
 
