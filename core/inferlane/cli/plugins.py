@@ -92,8 +92,9 @@ def _sections(owner: Owner) -> list[tuple[str, list[str]]]:
 
 def _field(name: str, field: Any) -> str:
     import inspect
+    import re
 
-    kind = inspect.formatannotation(field.annotation).replace("typing.", "")
+    kind = re.sub(r"\b(?:\w+\.)+(?=\w)", "", inspect.formatannotation(field.annotation))
     default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)!r}"
     description = f": {field.description}" if field.description else ""
     return f"{field.alias or name} ({kind}, {default}){description}"

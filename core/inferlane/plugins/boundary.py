@@ -23,10 +23,17 @@ class AnswerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Calls the hooks of one loaded module. ``label`` is how messages name the plugin."""
+    """Calls the hooks of one loaded module, and names the plugin in messages."""
 
-    label: str
+    type: str
+    distribution: str
+    version: str
     manager: pluggy.PluginManager
+
+    @property
+    def label(self) -> str:
+        """How messages name the plugin."""
+        return f"{self.type} ({self.distribution} {self.version})"
 
     def ask(self, hook: str, **arguments: Any) -> Any:
         """The checked answer of ``hook``; ``None`` when it answered nothing or is not implemented.
@@ -39,21 +46,21 @@ class Caller:
         try:
             return checked(hook, answer)
         except AnswerError as fault:
-            raise self.bad(hook, str(fault)) from fault
+            raise self.fault(f"hook {hook} answered badly: {fault}") from fault
 
     def ask_raw(self, hook: str, **arguments: Any) -> Any:
         """The answer as given; for answers that the caller checks, or that are no data."""
         try:
             answer = getattr(self.manager.hook, hook)(**arguments)
         except (Exception, SystemExit) as fault:
-            raise PluginFault(f"plugin {self.label}: hook {hook} raised {one_line(fault)}") from fault
+            raise self.fault(f"hook {hook} raised {one_line(fault)}") from fault
         if hooks()[hook].firstresult:
             return answer
         return answer[0] if answer else None
 
-    def bad(self, hook: str, what: str) -> PluginFault:
-        """The fault of an answer that cannot be used."""
-        return PluginFault(f"plugin {self.label}: hook {hook} answered badly: {what}")
+    def fault(self, what: str) -> PluginFault:
+        """A fault of loaded code: only its author can mend it."""
+        return PluginFault(f"plugin {self.label}: {what}; upgrade {self.distribution} or report it to its author")
 
     def implemented(self) -> tuple[str, ...]:
         """The hooks this module implements, in the contract's order."""
@@ -72,10 +79,12 @@ def checked(hook: str, answer: Any) -> Any:
     if kind is Any:
         return answer
     _expect(kind, answer)
-    _refuse_odd(answer, "$")
     try:
+        _refuse_odd(answer, "$")
         return _decoder(hook).decode(_encoder().encode(answer))
-    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as fault:
+    except AnswerError:
+        raise
+    except (msgspec.MsgspecError, AttributeError, TypeError, ValueError, OverflowError, RecursionError) as fault:
         raise AnswerError(" ".join(str(fault).split())) from fault
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from inferlane.errors import PluginFault
 from inferlane.plugins.boundary import Caller, one_line
 from inferlane.plugins.discovery import Candidate
 from inferlane.plugins.kinds import Kind
@@ -78,7 +77,7 @@ class Owner:
             raise
         except Exception as fault:
             name = self.spec.config.__name__
-            raise PluginFault(f"plugin {self._caller.label}: its model {name} raised {one_line(fault)}") from fault
+            raise self._caller.fault(f"its model {name} raised {one_line(fault)}") from fault
 
     def validate(self, plan: Plan) -> tuple[Problem, ...]:
         """Faults of a finished plan that this plugin knows of."""
@@ -98,7 +97,7 @@ class Owner:
         """An answer without which nothing works."""
         answer = self._caller.ask(hook, **arguments)
         if answer is None:
-            raise PluginFault(f"plugin {self._caller.label}: hook {hook} answered nothing for {subject}")
+            raise self._caller.fault(f"hook {hook} answered nothing for {subject}")
         return answer
 
 

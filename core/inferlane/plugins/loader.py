@@ -44,10 +44,15 @@ def load_module(candidate: Candidate) -> pluggy.PluginManager:
     return manager
 
 
+def make_caller(candidate: Candidate, manager: pluggy.PluginManager) -> Caller:
+    """What calls the hooks of the candidate's module, once it is loaded."""
+    return Caller(candidate.type, candidate.distribution, candidate.version, manager)
+
+
 def load_spec(candidate: Candidate, manager: pluggy.PluginManager) -> Spec:
     """The Spec of the candidate's type, checked; raises :class:`PluginFault` when its module lists no such type."""
     facts = KINDS[candidate.kind]
-    caller = Caller(_name(candidate), manager)
+    caller = make_caller(candidate, manager)
     listed = caller.ask_raw(facts.catalogue)
     if listed is None:
         raise PluginFault(
@@ -57,7 +62,7 @@ def load_spec(candidate: Candidate, manager: pluggy.PluginManager) -> Spec:
     try:
         specs = _check_specs(candidate, listed)
     except AnswerError as fault:
-        raise caller.bad(facts.catalogue, str(fault)) from fault
+        raise caller.fault(f"hook {facts.catalogue} answered badly: {fault}") from fault
     if candidate.type not in specs:
         names = ", ".join(sorted(specs)) or "nothing"
         raise PluginFault(

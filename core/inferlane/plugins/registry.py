@@ -123,16 +123,15 @@ class Plugins:
         return tuple(problems)
 
     def _load(self, entry: Entry) -> Owner:
-        from inferlane.plugins.boundary import Caller
         from inferlane.plugins.facade import make_owner
-        from inferlane.plugins.loader import load_module, load_spec
+        from inferlane.plugins.loader import load_module, load_spec, make_caller
 
         candidate = entry.candidate
         if candidate.target not in self._managers:
             self._managers[candidate.target] = load_module(candidate)
         manager = self._managers[candidate.target]
         spec = load_spec(candidate, manager)
-        return make_owner(candidate, spec, Caller(f"{candidate.type} ({candidate.label})", manager))
+        return make_owner(candidate, spec, make_caller(candidate, manager))
 
     def _resolve(self, kind: Kind, type: str) -> Entry:
         claims = [e for e in self.entries() if e.candidate.kind == kind and e.candidate.type == type]
