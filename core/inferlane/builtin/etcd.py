@@ -44,10 +44,11 @@ def inferlane_service_layout(service: EtcdConfig, fleet: Fleet) -> ServiceLayout
 def inferlane_service_command(service: EtcdConfig, process: Process, run: Run) -> Command | None:
     listen = f"http://{process.node.bind}:{process.ports['client']}"
     peer = f"http://{process.node.bind}:{process.ports['peer']}"
-    args = ("--data-dir", process.dirs["data"], "--listen-client-urls", listen)
-    args += ("--advertise-client-urls", f"http://{process.node.host}:{process.ports['client']}")
-    args += ("--listen-peer-urls", peer)
-    return Command(program=("etcd",), args=args, twin=Twin(prefer_real=True, install="the Debian package etcd-server"))
+    args = ["--data-dir", process.dirs["data"], "--listen-client-urls", listen, "--listen-peer-urls", peer]
+    args += ["--advertise-client-urls", f"http://{process.node.host}:{process.ports['client']}"]
+    return Command(
+        program=("etcd",), args=tuple(args), twin=Twin(prefer_real=True, install="the Debian package etcd-server")
+    )
 
 
 @hookimpl

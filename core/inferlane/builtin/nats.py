@@ -42,10 +42,12 @@ def inferlane_service_layout(service: NatsConfig, fleet: Fleet) -> ServiceLayout
 
 @hookimpl
 def inferlane_service_command(service: NatsConfig, process: Process, run: Run) -> Command | None:
-    args = ("-a", process.node.bind, "-p", str(process.ports["client"]), "-js", "-sd", process.dirs["data"])
-    args += ("-m", str(process.ports["monitor"]))
+    args = ["-a", process.node.bind, "-p", str(process.ports["client"]), "-js", "-sd", process.dirs["data"]]
+    args += ["-m", str(process.ports["monitor"])]
     return Command(
-        program=("nats-server",), args=args, twin=Twin(prefer_real=True, install="the Debian package nats-server")
+        program=("nats-server",),
+        args=tuple(args),
+        twin=Twin(prefer_real=True, install="the Debian package nats-server"),
     )
 
 

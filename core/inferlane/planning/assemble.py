@@ -48,13 +48,14 @@ def run_view(
     """The run around each process."""
     upstreams = tuple(views.upstream(draft) for draft in drafts if draft.serving)
     peer = views.router_peer([draft for draft in drafts if draft.kind == "router"], router.layout)
-    model = recipe.model.path.removeprefix("hf:")
+    path = recipe.model.path
+    model = path.removeprefix("hf:")
     names = [
         pairing.layouts[role].served_model_name for role in ("prefill", "agg", "decode") if role in pairing.layouts
     ]
     return Run(
         name=recipe.name,
-        model=model,
+        model=model if path.startswith("hf:") else "{run.model}",
         served_model_name=next(filter(None, names), None) or model.rstrip("/").rpartition("/")[2],
         protocol=pairing.fleet.protocol,
         fleet=pairing.fleet,
@@ -84,7 +85,7 @@ def assemble(
     gates += router.owner.gates(router.config, run) or ()
     return Plan(
         name=run.name,
-        model=run.model,
+        model=recipe.model.path.removeprefix("hf:"),
         served_model_name=run.served_model_name,
         protocol=run.protocol,
         nodes=tuple(nodes),
@@ -96,6 +97,7 @@ def assemble(
         upstreams=_upstreams(drafts, run),
         benchmark=recipe.benchmark,
         router=recipe.frontend,
+        addresses={node.name: node.bind for node in nodes},
         uses_devices=any(draft.part.devices != "none" for draft in drafts),
     )
 

@@ -87,7 +87,7 @@ class _Planner:
         wanted = [request for layout in pairing.layouts.values() for request in layout.services]
         wanted += front.services
         exporter = accelerator.exporter(self.cluster, self.recipe)
-        if exporter is not None and (self.recipe.telemetry or {}).get("enabled"):
+        if exporter is not None and not exporter.url and (self.recipe.telemetry or {}).get("enabled"):
             options = {"exporter": msgspec.to_builtins(exporter)}
             wanted.append(ServiceRequest(type="gpu-exporter", options=options))
         return collect_services(self.recipe.services, wanted, pairing.fleet, self.plugins)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inferlane.config import Cluster, Recipe
+from inferlane.config import Cluster, Recipe, RoleBlock
 from inferlane.errors import PluginFault
 from inferlane.planning.accelerators import AcceleratorUse
 from inferlane.planning.arguments import full_arguments
@@ -19,6 +19,7 @@ from inferlane.plugins import Benchmark, Engine, Router, Service
 from inferlane.values import (
     TEARDOWN_TIERS,
     Command,
+    Critical,
     Env,
     Export,
     Gate,
@@ -103,7 +104,7 @@ class CommandBuilder:
             index=draft.index,
             count=draft.count,
             ranks=draft.serving.ranks if draft.serving else 1,
-            critical=draft.part.critical,
+            critical=self._critical(draft),
             args=args,
             image=_image(draft, command, self.recipe),
             on_host=command.on_host,
@@ -124,16 +125,21 @@ class CommandBuilder:
             fatal_log=draft.part.fatal_log,
         )
 
+    def _critical(self, draft: Draft) -> Critical:
+        role = role_of(draft, self.recipe)
+        return "never" if role is not None and not role.critical else draft.part.critical
+
     def _environment(self, draft: Draft, view: Process, command: Command, mask: Env) -> dict[str, str | None]:
         gifts = [(use.name, gift) for use in self.services if (gift := self._gift(use, draft, view))]
-        role = self.recipe.roles[draft.group.role].env if draft.group else getattr(draft.config, "env", {})
+        role = role_of(draft, self.recipe)
+        own = role.env if role is not None else getattr(draft.config, "env", {})
         plugin = f"plugin {draft.owner.distribution}, {draft.owner.type}"
         layers = [
             *(Layer(f"service {name}", gift.env_defaults) for name, gift in gifts),
             Layer(plugin, command.env_defaults),
             Layer("cluster:environment", self.cluster.environment),
             Layer("environment", self.recipe.environment, "user"),
-            Layer(f"{draft.where}.env", role, "user"),
+            Layer(f"{draft.where}.env", own, "user"),
             *(Layer(f"service {name}", gift.env, "forced") for name, gift in gifts),
             Layer(plugin, command.env, "forced"),
             Layer(f"accelerator {self.accelerator.owner.type}", mask or self._no_devices(draft), "mask"),
@@ -160,11 +166,17 @@ class CommandBuilder:
                 self.trace(draft.name, f"args.{flag}", f"{draft.where}.args.{key}", None)
 
 
+def role_of(draft: Draft, recipe: Recipe) -> RoleBlock | None:
+    """The recipe's block of a worker's role; ``None`` for other kinds."""
+    return next((block for name, block in recipe.roles.items() if draft.group and name == draft.group.role), None)
+
+
 def _image(draft: Draft, command: Command, recipe: Recipe) -> str | None:
     if command.on_host:
         return None
-    if draft.group is not None:
-        own = recipe.roles[draft.group.role].container
+    role = role_of(draft, recipe)
+    if role is not None:
+        own = role.container
     else:
         own = getattr(draft.config, "container_image", None) or getattr(draft.config, "container", None)
     if draft.kind == "service":

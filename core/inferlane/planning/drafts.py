@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from inferlane.planning.pairing import EngineChoice
 from inferlane.planning.placement import Placed
@@ -22,7 +23,7 @@ from inferlane.values import (
     Serving,
     Slot,
 )
-from inferlane.values.configs import Config, RouterConfig
+from inferlane.values.configs import RouterConfig
 
 Owner = Engine | Router | Service | Benchmark
 
@@ -33,7 +34,7 @@ class Draft:
 
     kind: ProcessKind
     owner: Owner
-    config: Config
+    config: Any
     layout: Layout
     part: Part
     name: str

@@ -80,7 +80,8 @@ class Metric(Value, frozen=True, kw_only=True):
 
 class Exporter(Value, frozen=True, kw_only=True):
     """A GPU metrics exporter. ``command``: argv; ``{port}`` in it is replaced. ``index_label`` and ``identity_label``:
-    which labels hold the device's index and its stable id. ``metrics``: our name to the exporter's series.
+    which labels hold the device's index and its stable id. ``metrics``: our name to the exporter's series. ``url``: an
+    exporter that runs already on each node; nothing is started.
     """
 
     command: tuple[str, ...]
@@ -89,6 +90,7 @@ class Exporter(Value, frozen=True, kw_only=True):
     path: str = "/metrics"
     index_label: str = "gpu"
     identity_label: str = "UUID"
+    url: str | None = None
     metrics: Mapping[str, Metric] = field(default_factory=dict)
 
 

@@ -90,7 +90,8 @@ class Plan(Value, frozen=True, kw_only=True):
     settings; ``None`` means serve until stopped. ``uses_devices``: whether any process needs accelerator devices.
     ``versions``: distribution to version of each plugin that took part. ``missing_plugins``: known type to the line
     that says how to get its plugin; such a plan can be rehearsed but not run. ``inert``: recipe and cluster paths that
-    have no effect with this launcher. ``directives``: Slurm directives, for the launcher that writes a job script.
+    have no effect with this launcher. ``addresses``: node name to what it listens on, a token until bound.
+    ``directives``: Slurm directives, for the launcher that writes a job script.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Plan(Value, frozen=True, kw_only=True):
     missing_plugins: Text = field(default_factory=dict)
     inert: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    addresses: Text = field(default_factory=dict)
     format: int = 1
 
     def process(self, name: str) -> PlannedProcess:

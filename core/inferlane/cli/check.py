@@ -1,0 +1,30 @@
+"""``inferlane check``: a recipe and its cluster file, without running anything."""
+
+from __future__ import annotations
+
+import click
+
+from inferlane.cli.recipe_options import recipe_options
+
+
+@click.command()
+@recipe_options
+@click.option("--strict", is_flag=True, help="Warnings are errors.")
+def check(recipe: str, cluster: str | None, sets: tuple[str, ...], unsets: tuple[str, ...], strict: bool) -> int:
+    """Check RECIPE and the cluster file: everything that planning finds, with the plan thrown away.
+
+    Exit status: 0 if it can be run; 2 for a fault (with --strict, also for a warning); 3 for a missing or broken plugin.
+    """
+    from inferlane.cli.options import plugins_from_context
+    from inferlane.errors import EXIT_OK, EXIT_USAGE
+    from inferlane.planning import Shape
+    from inferlane.preparation import Request, prepare
+
+    prepared = prepare(Request(recipe, cluster, sets, unsets), plugins_from_context())
+    made = prepared.plan(Shape())
+    notes = prepared.notes(made)
+    for line in notes:
+        click.echo(line, err=True)
+    workers = sum(process.kind == "worker" for process in made.processes)
+    click.echo(f"{recipe}: ok: {workers} worker process(es) on {len(made.nodes)} node(s), {len(made.processes)} in all")
+    return EXIT_USAGE if strict and any("warning:" in line for line in notes) else EXIT_OK

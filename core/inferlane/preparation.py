@@ -1,0 +1,85 @@
+"""From what a user typed to a plan: recipe, cluster file, plugins, and faults with their places."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from inferlane.config import (
+    Cluster,
+    LoadedCluster,
+    LoadedRecipe,
+    Recipe,
+    Resolved,
+    load_cluster,
+    load_recipe,
+    report,
+    resolve,
+)
+from inferlane.errors import Refused, UsageFault
+from inferlane.planning import Shape, build_plan
+from inferlane.planning.environment import Trace
+from inferlane.planning.secrets import hide_secrets
+from inferlane.plugins import Plugins
+from inferlane.values import Plan, Problem
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line says: the recipe (``file.yaml`` or ``file.yaml:selector``), the cluster file, edits."""
+
+    recipe: str
+    cluster: str | None = None
+    sets: tuple[str, ...] = ()
+    unsets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that is known before an allocation is.
+
+    ``hidden`` and ``site``: recipe and cluster settings as planned, without literal secrets. ``secrets``: reference to
+    value, for whoever starts processes.
+    """
+
+    recipe: LoadedRecipe
+    cluster: LoadedCluster
+    resolved: Resolved
+    plugins: Plugins
+    hidden: Recipe
+    site: Cluster
+    secrets: Mapping[str, str]
+
+    def plan(self, shape: Shape, trace: Trace | None = None) -> Plan:
+        """The plan for ``shape``; faults raise :class:`UsageFault` with file, line and column of each."""
+        try:
+            return build_plan(self.hidden, self.site, shape, self.plugins, trace)
+        except Refused as refused:
+            raise UsageFault("\n".join(self.lines(refused.problems))) from refused
+
+    def place(self, path: str) -> str:
+        """``file:line:col`` of a recipe path, or of a cluster path with the prefix ``cluster:``."""
+        source = self.resolved.cluster_source if path.startswith("cluster:") else self.resolved.source
+        return source.where(path)
+
+    def notes(self, plan: Plan) -> list[str]:
+        """Everything a person should know of a plan that holds: warnings by place, and one line on inert keys."""
+        lines = self.lines([*self.resolved.unresolved, *plan.warnings])
+        if self.resolved.inert:
+            lines.append(f"note: no effect here: {', '.join(self.resolved.inert)}")
+        return lines
+
+    def lines(self, problems: Sequence[Problem]) -> list[str]:
+        """Problems as lines for a person, sorted by place."""
+        return report(problems, self.resolved.source, self.resolved.cluster_source)
+
+
+def prepare(request: Request, plugins: Plugins) -> Prepared:
+    """Read and resolve; raises :class:`UsageFault` (or its subclasses) for whatever is wrong with the files."""
+    recipe = load_recipe(request.recipe, request.sets, request.unsets)
+    cluster = load_cluster(request.cluster, os.environ, Path.cwd())
+    resolved = resolve(recipe, cluster)
+    hidden, site, secrets = hide_secrets(resolved.recipe, resolved.cluster)
+    return Prepared(recipe, cluster, resolved, plugins, hidden, site, secrets)
