@@ -12,7 +12,7 @@ from inferlane.running import probes
 from inferlane.running.board import Board
 from inferlane.running.counters import ask, grown
 from inferlane.running.judge import NEVER_HEALS
-from inferlane.running.outcome import Cause, RunEnded
+from inferlane.running.outcome import Cause, RunEnded, VerdictWord
 from inferlane.values import Plan, PlannedUpstream, Reply
 
 _ONE_COMPLETION_S = 120.0  # the first one of an engine may compile
@@ -99,30 +99,19 @@ class Canary:
         return reply
 
     async def _ask_for_tokens(self, timeout_s: float) -> Reply:
-        prompt = (
-            f"{self.tries} plus {self.tries * 7 % 13} is"  # distinct from its first word on, so caches do not choose
-        )
-        body: dict[str, Any] = {
-            "model": self._plan.served_model_name,
-            "max_tokens": 4,
-            "temperature": 0,
-            "stream": False,
-        }
+        prompt = f"{self.tries} plus {self.tries * 7 % 13} is"  # distinct from its first word, so that no cache chooses
+        body: dict[str, Any] = {"model": self._plan.served_model_name, "max_tokens": 4, "temperature": 0}
         if self._chat:
-            message = {"role": "user", "content": prompt}
-            return await probes.post_json(
-                f"{self._endpoint}/v1/chat/completions", body | {"messages": [message]}, timeout_s
-            )
-        return await probes.post_json(f"{self._endpoint}/v1/completions", body | {"prompt": prompt}, timeout_s)
+            body["messages"] = [{"role": "user", "content": prompt}]
+            return await probes.post_json(f"{self._endpoint}/v1/chat/completions", body, timeout_s)
+        body["prompt"] = prompt
+        return await probes.post_json(f"{self._endpoint}/v1/completions", body, timeout_s)
 
-    def _ended(self, verdict: Any, kind: str) -> RunEnded:
-        missing = [
-            _named(upstream, self._served[_key(upstream)]) for upstream in self._plan.upstreams if self._waits(upstream)
-        ]
+    def _ended(self, verdict: VerdictWord, kind: str) -> RunEnded:
+        waiting = [upstream for upstream in self._plan.upstreams if self._waits(upstream)]
+        missing = [_named(upstream, self._served[_key(upstream)]) for upstream in waiting]
         who = f": not served by {', '.join(missing[:8])}" if missing else ""
-        process = next((item.process for item in self._plan.upstreams if self._waits(item)), None) if missing else None
-        if process is None:
-            process = self._board.owner_of_url(self._endpoint)
+        process = waiting[0].process if waiting else self._board.owner_of_url(self._endpoint)
         last = f"; last answer: {self._last}" if self._last else ""
         message = f"{self.stage} failed after {self.tries} tries{who}{last}"
         return RunEnded(verdict, self._explain(Cause(kind=kind, message=message, process=process, stage=self.stage)))

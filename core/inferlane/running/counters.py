@@ -13,7 +13,7 @@ _LABEL = re.compile(r'([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"')
 
 
 def read_counter(text: str, counter: Counter) -> dict[str, float]:
-    """Rank (by the counter's label; ``""`` without one) to the sum of its rows. Rows that are not numbers are ignored."""
+    """Rank (by the counter's label, ``""`` without one) to the sum of its rows; what is no number is ignored."""
     found: dict[str, float] = {}
     for line in text.splitlines():
         match = _ROW.match(line)

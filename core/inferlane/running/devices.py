@@ -65,13 +65,10 @@ def _within(word: str, inside: tuple[str, ...], by_position: bool) -> str | None
 
 
 def found_devices(root: Path = Path("/"), sources: Sequence[Mapping[str, Any]] | None = None) -> tuple[str, ...]:
-    """Positions of the devices this machine has, by the table in ``devices.json``; the first source that has any wins."""
-    table = (
-        sources
-        if sources is not None
-        else json.loads(resources.files(__package__).joinpath("devices.json").read_bytes())
-    )
-    for source in table:
+    """Positions of the devices this machine has, by the table in ``devices.json``; the first source with any wins."""
+    if sources is None:
+        sources = json.loads(resources.files(__package__).joinpath("devices.json").read_bytes())
+    for source in sources or ():
         count = sum(1 for path in root.glob(source["pattern"].lstrip("/")) if _counts(path, source.get("property")))
         if count:
             return tuple(str(position) for position in range(count))

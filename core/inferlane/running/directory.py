@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import re
 import secrets
 from collections.abc import Mapping
@@ -76,9 +75,8 @@ def create(outputs: Path, name: str) -> RunDirectory:
     """Make a new run folder below ``outputs``. Raises ``RunFault`` if that cannot be written or has odd characters."""
     outputs = outputs.expanduser().absolute()
     if not _SAFE_PATH.fullmatch(str(outputs)):
-        raise RunFault(
-            f"{outputs}: an output folder may hold letters, digits, spaces and /._~@+,:=- only; choose one with -o"
-        )
+        allowed = "letters, digits, spaces and /._~@+,:=-"
+        raise RunFault(f"{outputs}: the path of an output folder may hold {allowed} only; choose one with -o")
     for _ in range(16):
         path = outputs / new_id(name, datetime.datetime.now(datetime.UTC), secrets.token_hex(2))
         try:
@@ -138,7 +136,7 @@ def find(reference: str | None, outputs: Path) -> RunDirectory:
         return runs[-1]
     for path in (Path(reference).expanduser(), outputs / reference):
         if (path / OWNER_FILE).exists() or (path / "run.json").exists():
-            return RunDirectory(Path(os.path.abspath(path)))
+            return RunDirectory(path.absolute())
     matching = [run for run in all_runs(outputs) if run.id.startswith(reference)]
     if len(matching) == 1:
         return matching[0]

@@ -23,7 +23,7 @@ class LogFollower:
         self._skipping = False
 
     def lines(self, at_end: bool = False) -> list[str]:
-        """Lines that were completed since the last call, at most 1 MiB of them; ``at_end``: the last one needs no newline."""
+        """Lines that were completed since the last call, at most 1 MiB; ``at_end``: the last needs no newline."""
         raw = self._read()
         if not raw and not at_end:
             return []

@@ -1,8 +1,8 @@
 """Two processes per run, so that nothing survives one of them: the guardian waits, the supervisor works.
 
 The command forks before heavy imports. The parent is the guardian: a child subreaper that passes signals on and, after
-the supervisor ended in whatever way, ends everything that is left below it. The child is the supervisor, in a session of
-its own; the kernel sends it TERM when the guardian dies. Call :func:`guarded` in a process that has no other work.
+the supervisor ended in whatever way, ends everything that is left below it. The child is the supervisor, in a session
+of its own; the kernel sends it TERM when the guardian dies. Call :func:`guarded` in a process with no other work.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def guarded(main: Callable[[Announce], int]) -> int:
     return _verdict(code, seen, _read_all(reader), swept)
 
 
-def _supervise(main: Callable[[Announce], int], writer: int, guardian: int, mask: set[signal.Signals]) -> None:
+def _supervise(main: Callable[[Announce], int], writer: int, guardian: int, mask: set[int | signal.Signals]) -> None:
     code = EXIT_FAILED
     try:
         os.setsid()

@@ -15,6 +15,7 @@ import msgspec
 from inferlane.errors import InferlaneError, RunFault
 from inferlane.planning.bind import bind, encode
 from inferlane.running import addresses, directory, preflight
+from inferlane.running.clients import Summarise
 from inferlane.running.directory import RunDirectory
 from inferlane.running.environment import environments, proxies_asked_for
 from inferlane.running.events import EventLog, wall_time
@@ -24,7 +25,7 @@ from inferlane.running.report import Reporter, reporter
 from inferlane.running.secrets import Redactor
 from inferlane.running.signals import SignalFlags
 from inferlane.running.spawn import Child
-from inferlane.running.supervisor import Ending, Settings, Summarise, Supervisor
+from inferlane.running.supervisor import Ending, Settings, Supervisor
 from inferlane.running.sweep import Swept, sweep_dead_runs
 from inferlane.running.teardown import last_look
 from inferlane.values import Plan
@@ -68,7 +69,7 @@ class Hooks:
 
 
 def run_plan(
-    plan: Plan, options: RunOptions, hooks: Hooks = Hooks(), rehearsal: Mapping[str, Any] | None = None
+    plan: Plan, options: RunOptions, hooks: Hooks | None = None, rehearsal: Mapping[str, Any] | None = None
 ) -> int:
     """Run an unbound plan to its end and return the exit code. ``run.json`` is written last.
 
@@ -83,7 +84,7 @@ def run_plan(
             show.line(f"ended a process that a dead run had left behind: {stray}")
         for name in proxies_asked_for(options.pass_environment):
             show.line(f"note: {name} of pass_environment is never passed on; set it in the recipe's environment")
-        return _LocalRun(plan, options, hooks, rehearsal, show, flags).run()
+        return _LocalRun(plan, options, hooks or Hooks(), rehearsal, show, flags).run()
     finally:
         show.close()
 

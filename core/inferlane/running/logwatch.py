@@ -40,9 +40,8 @@ class LogRoom:
 
     def _feed(self, name: str, lines: Iterable[str]) -> None:
         watches = [watch for check, watch in self._gates.watches.items() if check.process == name]
-        fails = [
-            (gate, watch) for gate, all_ in self._gates.fails.items() for watch in all_ if watch.check.process == name
-        ]
+        pairs = [(gate, watch) for gate, all_ in self._gates.fails.items() for watch in all_]
+        fails = [(gate, watch) for gate, watch in pairs if watch.check.process == name]
         patterns = [compiled(pattern) for pattern in self._fatal.get(name, ())]
         for line in lines:
             for watch in watches:

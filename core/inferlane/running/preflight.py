@@ -63,7 +63,8 @@ def check_needs(bound: Plan, environments: Mapping[str, Mapping[str, str]]) -> N
 
 def _fault(process: PlannedProcess, need: Need, path: str) -> str | None:
     if need.kind == "program" and shutil.which(need.value, path=path) is None:
-        return f"{process.name}: the program {need.value!r} of {process.type} is not on PATH; install it, or try `inferlane rehearse`"
+        hint = "install it, or try `inferlane rehearse`"
+        return f"{process.name}: the program {need.value!r} of {process.type} is not on PATH; {hint}"
     if need.kind == "path" and not Path(need.value).exists():
         return f"{process.name}: {need.value} does not exist on this machine"
     if need.kind == "memory_bytes" and (have := host_memory()) and int(need.value) > have:

@@ -1,7 +1,7 @@
 """Probing: one bounded HTTP request or connection at a time, on plain sockets.
 
-Nothing here reads proxy variables, ``.netrc`` or cookies, follows redirects, or starts a thread (addresses of a plan are
-numbers).
+Nothing here reads proxy variables, ``.netrc`` or cookies, follows redirects, or starts a thread (a plan's
+addresses are numbers).
 """
 
 from __future__ import annotations

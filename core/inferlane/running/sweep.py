@@ -129,9 +129,9 @@ def scratch_base() -> Path:
 
 def remove_scratch(folder: Path) -> None:
     """Remove a run's scratch folder; anything else is left alone."""
-    if folder.name.startswith(SCRATCH_PREFIX) and not folder.is_symlink() and folder.is_dir():
-        if folder.stat().st_uid == os.getuid():
-            shutil.rmtree(folder, ignore_errors=True)
+    ours = folder.name.startswith(SCRATCH_PREFIX) and not folder.is_symlink() and folder.is_dir()
+    if ours and folder.stat().st_uid == os.getuid():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sweep_scratch() -> None:

@@ -77,7 +77,7 @@ def _kill(pid: int) -> None:
 
 
 def last_look(run_id: str) -> Swept:
-    """End what is left below this process, then anything else of this user that carries the run's id, and look again."""
+    """End what is left below this process and anything else that carries the run's id, and look again."""
     swept = sweep()
     killed = list(swept.killed)
     limit = time.monotonic() + 2.0

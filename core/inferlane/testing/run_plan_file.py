@@ -1,4 +1,4 @@
-"""Run an unbound plan from a JSON file under a guardian: ``python -m inferlane.testing.run_plan_file PLAN OUTPUTS [GRACE]``."""
+"""Run an unbound plan from a JSON file under a guardian; arguments: PLAN OUTPUTS [GRACE]."""
 
 from __future__ import annotations
 

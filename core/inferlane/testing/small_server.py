@@ -1,8 +1,8 @@
-"""A small engine for tests of the supervisor: ``python -m inferlane.testing.small_server HOST PORT [option=value ...]``.
+"""A small engine for tests of the supervisor; arguments: HOST PORT [option=value ...].
 
 It answers ``/health``, ``/v1/completions`` and ``/metrics`` (``served_total``). Options: ``status`` of completions,
-``health`` status, ``tokens`` per completion, ``forward`` (base URL whose completions it relays), ``on_term`` (``ignore``, or
-a path that is written before it ends), ``orphan=1`` (leaves a detached ``sleep`` behind), ``die_after`` completions.
+``health`` status, ``tokens`` per completion, ``forward`` (base URL whose completions it relays), ``on_term``
+(``ignore``, or a path that is written before it ends), ``orphan=1`` (leaves a detached ``sleep`` behind), ``die_after`` completions.
 """
 
 from __future__ import annotations
