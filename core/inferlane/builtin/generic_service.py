@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from inferlane.api import (
     Check,
@@ -90,8 +90,15 @@ class Readiness(Block):
     http: HttpReady | None = None
     log: LogReady | None = None
     file: FileReady | None = None
-    timeout: float = Field(default=120, gt=0, description="seconds")
-    interval: float = Field(default=2, gt=0, description="seconds; the run probes at its own pace")
+    timeout: float = Field(
+        default=120, gt=0, validation_alias=AliasChoices("timeout", "timeout_seconds"), description="seconds"
+    )
+    interval: float = Field(
+        default=2,
+        gt=0,
+        validation_alias=AliasChoices("interval", "interval_seconds"),
+        description="seconds; no effect, the run probes at its own pace",
+    )
 
     @model_validator(mode="after")
     def one_probe(self) -> Readiness:
@@ -111,6 +118,7 @@ class GenericConfig(ServiceConfig):
     start: Start = Field(default="after_frontend", description="the phase it starts in")
     readiness: Readiness | None = Field(default=None, description="what must hold before the next phase")
     critical: bool = Field(default=False, description="whether its exit fails the run")
+    inherit_discovery_env: bool = Field(default=True, description="no effect: services are told of each other anyway")
 
 
 @hookimpl

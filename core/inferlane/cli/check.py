@@ -13,7 +13,7 @@ from inferlane.cli.recipe_options import recipe_options
 def check(recipe: str, cluster: str | None, sets: tuple[str, ...], unsets: tuple[str, ...], strict: bool) -> int:
     """Check RECIPE and the cluster file: everything that planning finds, with the plan thrown away.
 
-    Exit status: 0 if it can be run; 2 for a fault (with --strict, also for a warning); 3 for a missing or broken plugin.
+    Exit status: 0 = it can be run; 2 = a fault (with --strict, or a warning); 3 = a plugin is missing or broken.
     """
     from inferlane.cli.options import plugins_from_context
     from inferlane.errors import EXIT_OK, EXIT_USAGE

@@ -166,4 +166,4 @@ def _problems(group: Group) -> list[Problem]:
         return []
     sum_ = f"tensor {tensor} x pipeline {pipeline}" + ("" if inside else f" x data {data}")
     message = f"{sum_} = {need} GPUs, but each worker has {group.gpus}; make them equal (gpus, or the parallel sizes)"
-    return [Problem(where=where, message=message)]
+    return [Problem(where=where, message=message, severity="error" if need > group.gpus else "warning")]
