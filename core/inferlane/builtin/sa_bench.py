@@ -65,9 +65,9 @@ def _rate(value: object) -> object:
 
 
 Levels = Annotated[tuple[int, ...], BeforeValidator(parse_levels)]
-Rate = Annotated[float | None, BeforeValidator(_rate), Field(gt=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Rate = Annotated[Positive | None, BeforeValidator(_rate)]
 Count = Annotated[int, Field(ge=1)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class SaBenchConfig(BenchmarkConfig):
@@ -92,7 +92,7 @@ class SaBenchConfig(BenchmarkConfig):
     )
     warmup_prompts: int | None = Field(default=None, ge=0, description="warm-up requests, instead of num_warmup_mult")
     warmup_req_rate: Rate = Field(default=None, description="warm-up requests started per second; 'inf' = no pause")
-    duration_seconds: Seconds | None = Field(
+    duration_seconds: Positive | None = Field(
         default=None, description="a timed run: each level ends then, and what is open is cut off and not counted"
     )
     use_chat_template: bool = Field(
@@ -106,8 +106,10 @@ class SaBenchConfig(BenchmarkConfig):
         description="absolute path of a tokenizer on the client's node; without, the server's counts are used",
     )
     stream_output: bool | None = Field(default=None, description="has no effect: output is always in the log")
-    request_timeout_seconds: Seconds | None = Field(default=None, description="limit of one request; default: by shape")
-    stall_timeout_seconds: Seconds | None = Field(
+    request_timeout_seconds: Positive | None = Field(
+        default=None, description="limit of one request; default: by shape"
+    )
+    stall_timeout_seconds: Positive | None = Field(
         default=None, description="a level ends when no request ended for so long; default: by shape"
     )
     max_error_share: float = Field(default=0.0, ge=0, le=1, description="failed requests that a valid point may have")

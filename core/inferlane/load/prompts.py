@@ -77,8 +77,14 @@ class Prompts:
 
 
 def asks(spec: LoadSpec, lengths: Lengths, seed: str, wanted: int | None) -> Iterator[Ask]:
-    """The requests of one level or warm-up, one after the other; without end when ``wanted`` is ``None``."""
-    prompts = Prompts(f"{seed}/text", lengths.words(spec.isl))
+    """The requests of one level or warm-up, one after the other; without end when ``wanted`` is ``None``.
+
+    The pool of words is built by the call itself, so that no measured second holds it.
+    """
+    return _draw(spec, lengths, seed, wanted, Prompts(f"{seed}/text", lengths.words(spec.isl)))
+
+
+def _draw(spec: LoadSpec, lengths: Lengths, seed: str, wanted: int | None, prompts: Prompts) -> Iterator[Ask]:
     draw = random.Random(f"{seed}/length")  # noqa: S311
     for index in count() if wanted is None else range(wanted):
         isl, osl = (_length(draw, tokens, spec.random_range_ratio) for tokens in (spec.isl, spec.osl))

@@ -60,9 +60,10 @@ class Sweep:
         level = self._batch(http, concurrency, tally, log, warm_up=False)
         started, end, lag = time.time(), ready, Saturation()
         if ready == "finished":
+            work = asks(spec, lengths, f"{spec.seed}/{concurrency}", wanted)
             meter.start()
             async with self._progress(concurrency, level, tally, log, wanted):
-                end = await level.run(asks(spec, lengths, f"{spec.seed}/{concurrency}", wanted), self._stop)
+                end = await level.run(work, self._stop)
             lag = await meter.stop()
         log.close()
         seen = Seen(

@@ -1,6 +1,7 @@
 """What a rehearsal runs instead of a benchmark that can not run there: a few small requests through the endpoint.
 
-Options of the twin: ``endpoint`` (absent: nothing is sent) and ``model``. Arguments are those of the command it stands for, and are not used.
+Options of the twin: ``endpoint`` (absent: nothing is sent) and ``model``. Arguments are those of the command it stands
+for, and are not used.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from inferlane.load.spec import LoadSpec
 
 
 class FakeServer:
-    """Answers one token per chunk; ``mode`` picks a fault. ``arrivals``: requests open at each arrival, itself counted."""
+    """Answers one token per chunk; ``mode`` picks a fault. ``arrivals``: how many were open at each arrival."""
 
     def __init__(self) -> None:
         self.mode = "ok"
@@ -121,13 +121,23 @@ class Client:
         self._endpoint = endpoint
 
     def start(self, environ: Mapping[str, str] | None = None, **settings: Any) -> subprocess.Popen[str]:
-        given = {"isl": 32, "osl": 4, "concurrencies": (4,), "requests": 8, "num_warmup_mult": 0} | settings
+        given: dict[str, Any] = {
+            "isl": 32,
+            "osl": 4,
+            "concurrencies": (4,),
+            "requests": 8,
+            "num_warmup_mult": 0,
+        } | settings
         spec = LoadSpec(**({"endpoint": self._endpoint, "model": "tiny", "results": str(self.folder)} | given))
         path = self.folder / "load.json"
         path.write_bytes(msgspec.json.encode(spec))
         argv = [sys.executable, "-m", "inferlane.load", "--spec", str(path)]
         return subprocess.Popen(
-            argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={"PATH": "/usr/bin:/bin", **(environ or {})}
+            argv,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={"PATH": "/usr/bin:/bin", **(environ or {})},
         )
 
     def run(self, environ: Mapping[str, str] | None = None, **settings: Any) -> subprocess.CompletedProcess[str]:

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 
-@pytest.mark.parametrize("mode,kind", [("zero", "zero_tokens"), ("cut", "cut"), ("503", "http_503")])
-def test_bl33_a_run_without_answers_is_invalid_and_leaves_its_counts(server: Any, client: Any, mode: str, kind: str) -> None:
+@pytest.mark.parametrize(("mode", "kind"), [("zero", "zero_tokens"), ("cut", "cut"), ("503", "http_503")])
+def test_bl33_a_run_without_answers_is_invalid_and_leaves_its_counts(
+    server: Any, client: Any, mode: str, kind: str
+) -> None:
     server.mode = mode
     done = client.run()
     point = client.point()
@@ -111,7 +113,9 @@ def test_a_server_without_usage_is_marked_as_estimated(server: Any, client: Any)
     assert "the server told no usage" in point["lengths"]["source"]
 
 
-@pytest.mark.parametrize("mode,kind", [("wrong", "wrong_count"), ("no-done", "cut"), ("error-event", "server_error")])
+@pytest.mark.parametrize(
+    ("mode", "kind"), [("wrong", "wrong_count"), ("no-done", "cut"), ("error-event", "server_error")]
+)
 def test_an_answer_that_is_not_the_one_asked_for_is_an_error(server: Any, client: Any, mode: str, kind: str) -> None:
     server.mode = mode
     assert client.run(requests=4).returncode == 1
