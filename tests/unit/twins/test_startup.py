@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,15 +66,25 @@ def test_serving_on_a_port_outside_the_plan_is_refused() -> None:
         serving_socket(plan, {}, HOST, 6200, "http")
 
 
-def test_a_bad_flag_ends_a_strict_twin_with_status_2() -> None:
-    strict = orders(flags="inferlane_sglang:flags/router.json", strict_flags=True)
-    with pytest.raises(StartError, match="--prot is not a flag") as caught:
-        check_flags(strict, ["--prot", "1"])
+@pytest.fixture
+def flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    folder = tmp_path / "flags_of_a_twin"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "serve.json").write_text('{"program": "serve", "version": "1", "flags": [{"names": ["--port"]}]}')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "flags_of_a_twin", raising=False)
+    return "flags_of_a_twin:serve.json"
+
+
+def test_bad_flags_end_a_strict_twin_with_status_2(flags: str) -> None:
+    with pytest.raises(StartError, match=r"--prot is not a flag .*; 'x' belongs to no flag") as caught:
+        check_flags(orders(flags=flags, strict_flags=True), ["--prot", "1", "--port", "1", "x"])
     assert caught.value.status == 2
 
 
-def test_a_bad_flag_is_a_warning_for_others(capsys: pytest.CaptureFixture[str]) -> None:
-    check_flags(orders(flags="inferlane_sglang:flags/router.json"), ["--prot", "1"])
+def test_a_bad_flag_is_a_warning_for_others(flags: str, capsys: pytest.CaptureFixture[str]) -> None:
+    check_flags(orders(flags=flags), ["--prot", "1"])
     assert capsys.readouterr().err.startswith("warning: --prot is not a flag")
 
 
