@@ -1,0 +1,35 @@
+# The same steps without make are in README.md.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: setup run test lint docs golden clean
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml requirements-dev.txt $(wildcard plugins/*/pyproject.toml)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $(STAMP)
+
+run: setup        ## the quickstart recipe, end to end
+	$(BIN)/inferlane run examples/quickstart.yaml
+
+test: setup       ## all tests that need nothing but this checkout
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: setup       ## generated references are current, and every page builds
+	$(BIN)/python tools/references.py --check
+	$(BIN)/mkdocs build --strict --quiet
+
+golden: setup     ## write the golden plans and the generated references anew; read the diff
+	$(BIN)/python -m pytest tests/golden --update-golden -q
+	$(BIN)/python tools/references.py
+
+clean:
+	rm -rf $(VENV) outputs site .mypy_cache .ruff_cache .pytest_cache .hypothesis
