@@ -11,7 +11,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pluggy
 import pytest
+
+from inferlane import hookspecs
+from inferlane.builtin import sa_bench
 
 
 @pytest.mark.parametrize(("mode", "kind"), [("zero", "zero_tokens"), ("cut", "cut"), ("503", "http_503")])
@@ -94,6 +98,20 @@ def test_a_good_run_measures_and_names_its_files_by_shape(server: Any, client: A
     assert point["output_throughput_per_gpu"] == pytest.approx(point["output_throughput"] / 12)
     assert "tok/s/user" in done.stdout
     assert not list(client.folder.glob("**/.*.part"))
+
+
+def test_the_benchmark_plugin_reads_what_the_client_wrote(server: Any, client: Any) -> None:
+    manager = pluggy.PluginManager("inferlane")
+    for specs in hookspecs.MODULES:
+        manager.add_hookspecs(specs)
+    manager.register(sa_bench)
+    client.run(concurrencies=(2, 4), gpus={"total": 8})
+    written = {path.name: path.read_text() for path in client.folder.glob(sa_bench.OUTPUTS[0])}
+    block = sa_bench.SaBenchConfig(isl=32, osl=4, concurrencies=(2, 4))
+    summary = manager.hook.inferlane_benchmark_summary(benchmark=block, outputs=written)
+    assert summary.ok
+    assert summary.requests == 16
+    assert all(isinstance(value, (int, float)) for row in summary.rows for value in row.values())
 
 
 def test_prompt_lengths_follow_the_servers_own_count(server: Any, client: Any) -> None:
