@@ -122,12 +122,16 @@ def test_completion_imports_no_plugin_and_no_command(plugin_site: PluginSite, tm
 
 def test_metadata_is_scanned_once_per_command(plugin_site: PluginSite, monkeypatch: pytest.MonkeyPatch) -> None:
     """BL-24: several loads, one scan."""
-    from inferlane.plugins import Plugins, registry
+    from inferlane.plugins import Plugins, discovery
 
     plugin_site.add_engine("plug-x", "x", engine_source("x"))
     scans: list[int] = []
-    real = registry.discover
-    monkeypatch.setattr(registry, "discover", lambda: scans.append(1) or real())
+
+    def counting() -> discovery.Scan:
+        scans.append(1)
+        return discovery.discover()
+
+    monkeypatch.setattr("inferlane.plugins.registry.discover", counting)
     plugins = Plugins()
 
     plugins.engine("x")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names of commands, then the group's own options."""
+        from click.shell_completion import CompletionItem
+
         names = [CompletionItem(n, help=e.help) for n, e in self.table.items() if n.startswith(incomplete)]
         return names + click.Command.shell_complete(self, ctx, incomplete)
 

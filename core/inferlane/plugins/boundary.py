@@ -14,7 +14,9 @@ import pluggy
 from inferlane.errors import PluginFault
 from inferlane.plugins.contract import hooks
 
-_LEAVES = (str, bool, int, float, type(None))
+_PLAIN = (str, bool, int, float, type(None))
+_LEAVES = frozenset(_PLAIN)
+_CONTAINERS = frozenset((tuple, dict, list))
 
 
 class AnswerError(ValueError):
@@ -132,22 +134,24 @@ def _expect_item(kind: Any, item: Any, where: str) -> None:
 
 
 def _refuse_odd(value: Any, path: str) -> None:
-    """Refuse what the encoder would turn into text or a list in silence: sets (no order), bytes, dates, other keys."""
-    if isinstance(value, _LEAVES):
-        return
+    """Refuse what the encoder would turn into text or a list in silence: sets (no order), bytes, dates, other keys.
+
+    Called for every answer of every process: paths are put together only for what is not a plain leaf.
+    """
     if isinstance(value, msgspec.Struct):
         for name in value.__struct_fields__:
             item = getattr(value, name)
-            if not isinstance(item, _LEAVES):
+            if type(item) not in _LEAVES and (item or type(item) not in _CONTAINERS):
                 _refuse_odd(item, f"{path}.{name}")
     elif isinstance(value, (list, tuple)):
         for position, item in enumerate(value):
-            if not isinstance(item, _LEAVES):
+            if type(item) not in _LEAVES:
                 _refuse_odd(item, f"{path}[{position}]")
-    elif isinstance(value, Mapping):
+    elif isinstance(value, (dict, Mapping)):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise AnswerError(f"Expected `str` keys, got `{type(key).__name__}` - at `{path}`")
-            _refuse_odd(item, f"{path}.{key}")
-    else:
+            if type(item) not in _LEAVES:
+                _refuse_odd(item, f"{path}.{key}")
+    elif not isinstance(value, _PLAIN):  # a subclass of text or number is written as what it is
         raise AnswerError(f"Expected plain data, got `{type(value).__name__}` - at `{path}`")

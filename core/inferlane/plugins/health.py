@@ -89,7 +89,8 @@ def _ask(owner: Owner, own: frozenset[str]) -> Iterator[Health]:
         yield Health(_level(owner.builtin, owner.distribution, own), subject, str(fault))
         return
     for finding in findings:
-        yield Health("ok" if finding.ok else "warning", f"{subject}: {finding.check}", finding.detail)
+        detail = " ".join(finding.detail.split())
+        yield Health("ok" if finding.ok else "warning", f"{subject}: {finding.check}", detail)
 
 
 def _level(builtin: bool, project: str, own: frozenset[str]) -> Level:

@@ -120,6 +120,8 @@ def _import_step(candidate: Candidate, fault: BaseException) -> str:
     missing = getattr(fault, "name", None) if isinstance(fault, ModuleNotFoundError) else None
     own = candidate.target.partition(":")[0].strip()
     if missing and (own == missing or own.startswith(f"{missing}.")):
+        if candidate.builtin:
+            return _next_step(candidate)
         return (
             f"; its metadata in {candidate.folder} is stale or its code is gone: "
             f"pip install --force-reinstall {candidate.distribution}, or --disable {candidate.distribution}"
@@ -129,4 +131,6 @@ def _import_step(candidate: Candidate, fault: BaseException) -> str:
 
 def _next_step(candidate: Candidate) -> str:
     name = candidate.distribution
+    if candidate.builtin:  # the core cannot be switched off
+        return f"; the installation is damaged: pip install --force-reinstall {name}"
     return f"; upgrade it (pip install -U {name}) or switch it off (--disable {name})"
