@@ -61,6 +61,8 @@ def run_view(
         fleet=pairing.fleet,
         upstreams=upstreams,
         router=peer,
+        router_type=router.owner.type,
+        worker_nodes=tuple(dict.fromkeys(s.node for d in drafts if d.kind == "worker" for s in d.slots)),
         services=tuple(draft.peer(public=True) for draft in drafts if draft.kind == "service"),
         endpoint=views.endpoint(router.layout, peer, upstreams, router.owner.type),
         site=Site(gpus_per_node=gpus_per_node, rdma_devices=tuple(cluster.rdma_devices)),
