@@ -120,6 +120,8 @@ def test_one_module_may_stand_in_two_groups(plugin_site: PluginSite) -> None:
     )
     plugins = Plugins()
 
-    assert [owner.kind for owner in (plugins.engine("x"), plugins.router("x"))] == ["engine", "router"]
-    assert plugins.engine("x") is plugins.engine("x")
-    assert plugins.versions() == {"plug-x": "1.0"}
+    router, engine = plugins.router("x"), plugins.engine("x")
+
+    assert plugins.loaded() == (engine, router)
+    assert [owner.kind for owner in plugins.loaded()] == ["engine", "router"]
+    assert plugins.engine("x") is engine

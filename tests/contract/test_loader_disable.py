@@ -6,7 +6,7 @@ import pytest
 
 from inferlane.cli.main import main
 from inferlane.errors import EXIT_OK, EXIT_PLUGIN, EXIT_USAGE, PluginFault, UsageFault
-from inferlane.plugins import Plugins
+from inferlane.plugins import MissingPlugin, Plugins
 from inferlane.testing.plugin_site import PluginSite
 
 EXITS = "raise SystemExit('imported')"
@@ -74,8 +74,9 @@ def test_a_missing_first_party_plugin_gets_its_exact_pip_command(monkeypatch: py
 
     monkeypatch.setattr(registry, "discover", lambda: Scan(()))
 
-    with pytest.raises(PluginFault) as caught:
+    with pytest.raises(MissingPlugin) as caught:
         Plugins().engine("sglang")
+    assert caught.value.install == "pip install inferlane-sglang"
     assert str(caught.value) == "engine 'sglang' needs a plugin that is not installed: pip install inferlane-sglang"
     with pytest.raises(UsageFault, match=r"did you mean 'sglang'\? \(pip install inferlane-sglang\) installed: none"):
         Plugins().engine("sglng")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inferlane.plugins.kinds import KINDS, Kind
-from inferlane.plugins.registry import Plugins
+from inferlane.plugins.registry import MissingPlugin, Plugins
 
 if TYPE_CHECKING:
     from inferlane.plugins.facade import Accelerator, Benchmark, Engine, Launcher, Owner, Router, Service
@@ -20,6 +20,7 @@ __all__ = [
     "Engine",
     "Kind",
     "Launcher",
+    "MissingPlugin",
     "Owner",
     "Plugins",
     "Router",

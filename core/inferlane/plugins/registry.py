@@ -21,6 +21,14 @@ if TYPE_CHECKING:  # loaded on first need: it costs pydantic
 _T = TypeVar("_T", bound="Owner")
 
 
+class MissingPlugin(PluginFault):
+    """A type of this project's own plugins, whose distribution is not installed; ``install`` is the pip command."""
+
+    def __init__(self, message: str, install: str) -> None:
+        super().__init__(f"{message}: {install}")
+        self.install = install
+
+
 class Plugins:
     """Loads a type when it is asked for. Metadata is read once, on first need; each module is imported once.
 
@@ -105,10 +113,6 @@ class Plugins:
         """What was loaded so far, by kind and type."""
         return tuple(self._owners[key] for key in sorted(self._owners))
 
-    def versions(self) -> dict[str, str]:
-        """Distribution to version of everything that was loaded so far, sorted."""
-        return {owner.distribution: owner.version for owner in sorted(self.loaded(), key=lambda o: o.distribution)}
-
     def validate(self, plan: Plan) -> tuple[Problem, ...]:
         """What the loaded plugins find wrong with a plan; one that fails becomes a problem of its own."""
         from inferlane.plugins.facade import in_type_order
@@ -155,8 +159,8 @@ class Plugins:
         present = [e.candidate for e in self.entries() if e.candidate.project == normalise(distribution)]
         if present:
             old = present[0].label
-            return PluginFault(f"{kind} '{type}' is not in the installed {old}: pip install -U {distribution}")
-        return PluginFault(f"{kind} '{type}' needs a plugin that is not installed: pip install {distribution}")
+            return MissingPlugin(f"{kind} '{type}' is not in the installed {old}", f"pip install -U {distribution}")
+        return MissingPlugin(f"{kind} '{type}' needs a plugin that is not installed", f"pip install {distribution}")
 
     def _unknown(self, kind: Kind, type: str, table: Table) -> str:
         import difflib
