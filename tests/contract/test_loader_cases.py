@@ -11,6 +11,8 @@ import pytest
 
 from inferlane.testing.plugin_site import PluginSite, engine_source
 
+QUICKSTART = Path(__file__).parents[2] / "examples" / "quickstart.yaml"
+
 
 def inferlane(site: PluginSite, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environ = {**site.environ(), **variables}
@@ -38,6 +40,24 @@ def test_one_broken_plugin_does_not_take_down_other_commands(plugin_site: Plugin
     assert len(broken.stderr.splitlines()) == 1
     assert "plug_c 1.0" in broken.stderr
     assert "absent_library" in broken.stderr
+
+
+def test_checking_a_recipe_minds_only_the_plugins_it_names(plugin_site: PluginSite, tmp_path: Path) -> None:
+    """BL-21: a recipe of another engine passes; one that names the broken engine gets that reason, and status 3."""
+    plugin_site.add_engine("plug_c", "broken", "import absent_library")
+    recipe = tmp_path / "recipe.yaml"
+    text = QUICKSTART.read_text(encoding="utf-8")
+    assert "type: mock" in text
+    recipe.write_text(text.replace("type: mock", "type: broken", 1), encoding="utf-8")
+
+    other = inferlane(plugin_site, "check", str(QUICKSTART))
+    broken = inferlane(plugin_site, "check", str(recipe))
+
+    assert other.returncode == 0, other.stderr
+    assert "plug_c" not in other.stdout + other.stderr
+    assert broken.returncode == 3
+    assert "plugin broken (plug_c 1.0) cannot be imported" in broken.stderr
+    assert "No module named 'absent_library'" in broken.stderr
 
 
 def test_a_strict_doctor_turns_a_broken_plugin_into_a_failure(plugin_site: PluginSite) -> None:
@@ -88,7 +108,9 @@ def test_there_is_a_way_in_when_a_plugin_misbehaves(
         ("plugins", "list"),
         ("plugins", "hooks"),
         ("plugins", "show", "engine", "mock"),
+        ("check", str(QUICKSTART)),
     ],
+    ids=" ".join,
 )
 def test_no_unneeded_plugin_is_imported(plugin_site: PluginSite, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """BL-24: a plugin that sleeps three seconds at import slows nothing that does not need it."""
