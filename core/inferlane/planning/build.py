@@ -21,7 +21,7 @@ from inferlane.planning.port_plan import assign_ports
 from inferlane.planning.services import ServiceUse, collect_services
 from inferlane.planning.shape import Shape
 from inferlane.planning.views import families
-from inferlane.planning.wants import choose_engines, choose_sizes
+from inferlane.planning.wants import check_blocks, choose_engines, choose_sizes
 from inferlane.plugins import Plugins
 from inferlane.values import Layout, Node, Part, Plan, Problem, RouterLayout, ServiceRequest, Slot
 from inferlane.values.configs import RouterConfig
@@ -48,6 +48,7 @@ class _Planner:
         if not gpus_per_node:
             message = "gpus_per_node is not stated; give it here, or in the cluster file"
             raise Refused([Problem(where="resources.gpus_per_node", message=message)])
+        check_blocks(self.recipe, self.plugins)
         accelerator, missing = choose_accelerator(self.recipe, self.cluster, self.shape, self.plugins, self.problems)
         engines = choose_engines(self.recipe, self.plugins, self.problems)
         wishes = choose_sizes(self.recipe, gpus_per_node, self.problems)

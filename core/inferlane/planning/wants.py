@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from inferlane.config import Recipe, parse_block
 from inferlane.errors import Refused
 from inferlane.planning.pairing import EngineChoice
 from inferlane.planning.placement import Wish, check_totals, nodes_per_worker
-from inferlane.plugins import Plugins
+from inferlane.plugins import Owner, Plugins
 from inferlane.values import ROLES, Group, Problem
+
+
+def check_blocks(recipe: Recipe, plugins: Plugins) -> None:
+    """Every block that a plugin reads must hold; the faults of all of them come at once."""
+    blocks: list[tuple[Callable[[str], Owner], Mapping[str, Any], str]] = []
+    if recipe.engine is not None:
+        blocks.append((plugins.engine, recipe.engine, "engine"))
+    own = [(role, block.engine) for role, block in recipe.roles.items() if block.engine is not None]
+    blocks += [(plugins.engine, block, f"roles.{role}.engine") for role, block in own]
+    blocks.append((plugins.router, recipe.frontend, "frontend"))
+    blocks += [(plugins.service, block, f"services[{index}]") for index, block in enumerate(recipe.services)]
+    if recipe.benchmark is not None:
+        blocks.append((plugins.benchmark, recipe.benchmark, "benchmark"))
+    problems: list[Problem] = []
+    for find, block, where in blocks:
+        try:
+            parse_block(find(str(block["type"])).parse, block, where)
+        except Refused as refused:
+            problems += refused.problems
+    if problems:
+        raise Refused(problems)
 
 
 def choose_engines(recipe: Recipe, plugins: Plugins, problems: list[Problem]) -> dict[str, EngineChoice]:
