@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from inferlane.config import Cluster, Recipe, parse_block
-from inferlane.errors import PluginFault, Refused, UsageFault
+from inferlane.errors import Refused, UsageFault
 from inferlane.planning.shape import Shape
 from inferlane.plugins import Accelerator, Plugins
+from inferlane.plugins.registry import MissingPlugin
 from inferlane.values import Devices, Env, Exporter, Problem, Slot
 from inferlane.values.configs import AcceleratorConfig
 
@@ -102,9 +103,9 @@ def choose_accelerator(
         owner = plugins.accelerator(FALLBACK)
         message = f"no plugin knows '{wanted}'; the conventions of '{FALLBACK}' are used"
         problems.append(Problem(where="resources.gpu_type", severity="warning", message=message))
-    except PluginFault as fault:
+    except MissingPlugin as fault:
         owner = plugins.accelerator(FALLBACK)
-        missing[wanted] = str(fault)
+        missing[wanted] = fault.install
         message = f"{fault}; until then the conventions of '{FALLBACK}' are used, and nothing can be run"
         problems.append(Problem(where="resources.gpu_type", severity="warning", message=message))
     block: dict[str, Any] = {"type": wanted}

@@ -174,8 +174,7 @@ class _Planner:
         return [draft]
 
     def _validated(self, plan: Plan, missing: Mapping[str, str]) -> Plan:
-        for owner in self.plugins.loaded():
-            self.problems += owner.validate(plan)
+        self.problems += self.plugins.validate(plan)
         self._stop_on_errors()
         return msgspec.structs.replace(
             plan,
