@@ -14,11 +14,11 @@ _LONGEST_LINE = 1 << 16
 
 
 class LogFollower:
-    """New complete lines of a growing file. Memory is bounded: of a longer line the first 64 KiB count."""
+    """New complete lines of a growing file (``at_end``: from its present end on). Of a longer line 64 KiB count."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, at_end: bool = False) -> None:
         self.path = path
-        self._offset = 0
+        self._offset = path.stat().st_size if at_end and path.exists() else 0
         self._partial = b""
         self._skipping = False
 

@@ -16,6 +16,7 @@ from inferlane.running.outcome import Cause, RunEnded
 from inferlane.values import Check, FileCheck, Gate, HttpCheck, LogCheck, Plan, Reply, TcpCheck, Verdict
 
 _AT_ONCE = 64
+_FIRST_PAUSE_S = 0.1  # what is ready at once is not made to wait
 _EASY = 100  # checks that one interval takes without stretching
 
 
@@ -46,7 +47,9 @@ class Gatekeeper:
                     self.watches.setdefault(check, LogWatch(check))
             self.fails[gate.name] = [LogWatch(check) for check in gate.fail_on]
         checks = sum(len(gate.checks) for gate in plan.gates)
-        self._interval = min(plan.probe_interval_s, 1.0) * max(1.0, checks / _EASY)
+        stretch = max(1.0, checks / _EASY)
+        self._interval = min(plan.probe_interval_s, 1.0) * stretch
+        self._first_pause = min(_FIRST_PAUSE_S * stretch, self._interval)
 
     async def open(self, phase: str, deadline: float) -> None:
         """Wait for every gate before ``phase``. Raises ``RunEnded`` at the deadline (monotonic time)."""
@@ -63,6 +66,7 @@ class Gatekeeper:
         own = time.monotonic() + gate.timeout_s if gate.timeout_s is not None else deadline
         limit = min(own, deadline)
         waiting = list(gate.checks)
+        pause = self._first_pause
         while True:
             verdicts = await self._round(waiting, limit)
             waiting = [check for check, verdict in zip(waiting, verdicts, strict=True) if not verdict.ready]
@@ -72,7 +76,8 @@ class Gatekeeper:
             if not waiting:
                 break
             self._judge_wait(gate, waiting, verdicts, limit)
-            await asyncio.sleep(max(0.0, min(self._interval, limit - time.monotonic())))
+            await asyncio.sleep(max(0.0, min(pause, limit - time.monotonic())))
+            pause = min(pause * 1.3, self._interval)
         self.fails[gate.name] = []
         self._events.write("gate.open", gate=gate.name, before=gate.before)
         self._say(f"gate {gate.name}: holds")

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-from inferlane.config.secrets import MASK, is_secret
+MASK = "***"
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SHORTEST = 4  # shorter values would take pieces out of ordinary words
@@ -16,6 +16,8 @@ class Redactor:
     """Takes known secret values out of text."""
 
     def __init__(self, environments: Iterable[Mapping[str, str]] = ()) -> None:
+        from inferlane.config import is_secret  # heavy, and not needed by commands that only read
+
         values = {
             value
             for env in environments

@@ -2,7 +2,8 @@
 
 It answers ``/health``, ``/v1/completions`` and ``/metrics`` (``served_total``). Options: ``status`` of completions,
 ``health`` status, ``tokens`` per completion, ``forward`` (base URL whose completions it relays), ``on_term``
-(``ignore``, or a path that is written before it ends), ``orphan=1`` (leaves a detached ``sleep`` behind), ``die_after`` completions.
+(``ignore``, or a path that is written before it ends), ``orphan=1`` (leaves a detached ``sleep`` behind),
+``die_after`` completions.
 """
 
 from __future__ import annotations

@@ -1,0 +1,167 @@
+"""From what a user typed to a running plan: prepare, look at this machine, plan, swap programs for a rehearsal, run."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from inferlane.config import dump
+from inferlane.errors import PluginFault, RunFault, UsageFault
+from inferlane.planning import Shape
+from inferlane.planning.accelerators import choose_accelerator
+from inferlane.plugins import Plugins
+from inferlane.preparation import Prepared, Request, prepare
+from inferlane.rehearsal import Programs, RehearsalOptions, orders, rehearse, scale_down
+from inferlane.running.devices import Pool, device_pool
+from inferlane.running.local import Hooks, RunOptions, run_plan
+from inferlane.running.preflight import host_memory
+from inferlane.values import Plan, PluginCheck, Reply, Summary, Verdict
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The command line of ``run`` and ``rehearse``. ``rehearsal``: ``None`` for a real run. ``guardian``: its pid."""
+
+    request: Request
+    launcher: str | None = None
+    output: str | None = None
+    gpus: str | None = None
+    serve: bool = False
+    as_json: bool = False
+    dry_run: bool = False
+    grace_s: float = 30.0
+    rehearsal: RehearsalOptions | None = None
+    guardian: int | None = None
+
+
+def start(wish: Wish, plugins: Plugins, announce: Callable[[Path], None]) -> int:
+    """Run it and return the exit code; raises ``InferlaneError`` for what stands against starting."""
+    prepared = prepare(wish.request, plugins)
+    refuse_other_launchers(wish.launcher or prepared.site.launcher, plugins)
+    if wish.rehearsal is None:
+        return _run(wish, prepared, announce)
+    return _rehearse(wish, wish.rehearsal, prepared, announce)
+
+
+def refuse_other_launchers(launcher: str | None, plugins: Plugins) -> None:
+    """This module runs on this machine; another launcher's plugin, if there is one, does not come here."""
+    if launcher not in (None, "local"):
+        plugins.launcher(launcher)  # a missing one is refused by name
+        raise UsageFault(f"launcher {launcher} cannot be used here; use --launcher local")
+
+
+def _run(wish: Wish, prepared: Prepared, announce: Callable[[Path], None]) -> int:
+    if prepared.resolved.unresolved:
+        raise UsageFault("\n".join(prepared.lines(prepared.resolved.unresolved)))
+    plan = prepared.plan(Shape())
+    if plan.missing_plugins:
+        raise PluginFault("\n".join(plan.missing_plugins.values()))
+    shape, pool = Shape(memory_bytes=host_memory()), None
+    if plan.uses_devices:
+        pool = _pool(wish, prepared)
+        shape = _shape_of_machine(plan, pool)
+    plan = prepared.plan(shape)
+    _note(prepared, plan)
+    if wish.dry_run:
+        return _show(plan)
+
+    def replan(in_use: Mapping[str, tuple[int, ...]]) -> Plan:
+        return prepared.plan(msgspec.structs.replace(shape, in_use=in_use))
+
+    hooks = Hooks(replan=replan, summarise=_summariser(prepared), judge=_judge(prepared))
+    return run_plan(plan, _options(wish, prepared, pool, announce), hooks)
+
+
+def _shape_of_machine(plan: Plan, pool: Pool) -> Shape:
+    if len(plan.nodes) > 1:
+        raise RunFault(
+            f"{plan.name} needs {len(plan.nodes)} nodes, this machine is one; try `inferlane rehearse`, or a scheduler"
+        )
+    used = {position for process in plan.processes for slot in process.slots for position in slot.gpus}
+    if len(used) > len(pool.words):
+        raise RunFault(f"{plan.name}: {len(used)} devices needed, {len(pool.words)} available ({pool.origin})")
+    masked = pool.masked or len(pool.words) > plan.gpus_per_node
+    return Shape(nodes=1, devices=len(pool.words), masked=masked, memory_bytes=host_memory())
+
+
+def _pool(wish: Wish, prepared: Prepared) -> Pool:
+    use, _ = choose_accelerator(prepared.hidden, prepared.site, Shape(), prepared.plugins, [])
+    return device_pool(wish.gpus, os.environ, use.config.visible_devices_env)
+
+
+def _rehearse(wish: Wish, options: RehearsalOptions, prepared: Prepared, announce: Callable[[Path], None]) -> int:
+    scaled = ""
+    if not options.full:
+        smaller, scaled = scale_down(prepared.hidden)
+        prepared = dataclasses.replace(prepared, hidden=smaller)
+    find = Programs()
+    plan = prepared.plan(Shape())
+    _note(prepared, plan, scaled, *plan.missing_plugins.values())
+    swapped = rehearse(plan, options, find)
+    twins, real = (", ".join(names) or "none" for names in (swapped.twins, swapped.real))
+    sys.stderr.write(f"rehearsal: twins: {twins}; real: {real}\n")
+    if wish.dry_run:
+        return _show(swapped.plan)
+
+    def replan(in_use: Mapping[str, tuple[int, ...]]) -> Plan:
+        return rehearse(prepared.plan(Shape(in_use=in_use)), options, find).plan
+
+    hooks = Hooks(
+        replan=replan,
+        orders=lambda bound: orders(bound, options, prepared.hidden),
+        summarise=_summariser(prepared),
+        judge=_judge(prepared),
+    )
+    info = {"twins": list(swapped.twins), "real": list(swapped.real), "scaled": scaled}
+    return run_plan(swapped.plan, _options(wish, prepared, None, announce), hooks, info)
+
+
+def _options(wish: Wish, prepared: Prepared, pool: Pool | None, announce: Callable[[Path], None]) -> RunOptions:
+    recipe = dump(prepared.recipe.source.root).encode()
+    return RunOptions(
+        outputs=Path(wish.output or prepared.site.output_dir or "outputs"),
+        environ={**os.environ, **prepared.secrets},
+        grace_s=wish.grace_s,
+        as_json=wish.as_json,
+        serve=wish.serve,
+        pass_environment=prepared.site.pass_environment,
+        devices=pool.words if pool else (),
+        documents={"recipe.yaml": recipe},
+        guardian=wish.guardian,
+        announce=announce,
+    )
+
+
+def _summariser(prepared: Prepared) -> Callable[[Mapping[str, str]], Summary | None] | None:
+    block = prepared.hidden.benchmark
+    if block is None:
+        return None
+    owner = prepared.plugins.benchmark(str(block["type"]))
+    config = owner.parse(block)
+    return lambda outputs: owner.summary(config, outputs)
+
+
+def _judge(prepared: Prepared) -> Callable[[PluginCheck, Reply], Verdict]:
+    def judge(check: PluginCheck, reply: Reply) -> Verdict:
+        owner = prepared.plugins.router(str(prepared.hidden.frontend["type"]))
+        return owner.verdict(owner.parse(prepared.hidden.frontend), check, reply)
+
+    return judge
+
+
+def _note(prepared: Prepared, plan: Plan, *more: str) -> None:
+    for line in (*prepared.notes(plan), *filter(None, more)):
+        sys.stderr.write(line + "\n")
+
+
+def _show(plan: Plan) -> int:
+    from inferlane.planning.show import as_table
+
+    sys.stdout.write(as_table(plan) + "\n")
+    return 0
