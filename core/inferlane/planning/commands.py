@@ -31,6 +31,7 @@ from inferlane.values import (
     ProcessKind,
     Run,
 )
+from inferlane.values.configs import RouterConfig
 
 OWN_PHASE: Mapping[ProcessKind, Phase] = {
     "worker": "workers",
@@ -73,9 +74,10 @@ class CommandBuilder:
         return self._planned(draft, view, command, mask), gates
 
     def arguments(self, draft: Draft) -> Mapping[str, Any]:
-        """The recipe's arguments for this process."""
-        args: Mapping[str, Any] = draft.group.args if draft.group else getattr(draft.config, "args", {})
-        return args
+        """The recipe's flags for this process; ``args`` of a service are words that its own plugin reads."""
+        if draft.group:
+            return draft.group.args
+        return draft.config.args if isinstance(draft.config, RouterConfig) else {}
 
     def _planned(self, draft: Draft, view: Process, command: Command, mask: Env) -> PlannedProcess:
         where = f"{draft.where}.args"
