@@ -33,7 +33,7 @@ def compose(text: str, file: str, whole: Mark | None = None, loader: Any = None)
         root = builder.document(iter(events))
     except _StopError:
         root = None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeError) as error:
         builder.syntax(error)
         root = None
     if builder.faults or root is None:
@@ -46,7 +46,7 @@ class _Builder:
         self.file = file
         self.whole = whole
         self.faults: list[Fault] = []
-        self._anchors: dict[str, Node] = {}
+        self._anchors: dict[str, tuple[Node, int]] = {}
         self._path: list[str | int] = []
         self._events: Iterator[Any] = iter(())
         self._nodes = 0
@@ -64,7 +64,7 @@ class _Builder:
             refuse(self.file, "the file is empty; a mapping of keys is expected")
         return root
 
-    def syntax(self, error: yaml.YAMLError) -> None:
+    def syntax(self, error: Exception) -> None:
         mark = getattr(error, "problem_mark", None)
         words = " ".join(filter(None, (getattr(error, "context", None), getattr(error, "problem", None))))
         reason = getattr(error, "reason", None) or words or "it cannot be parsed"
@@ -101,15 +101,18 @@ class _Builder:
                 raise _StopError
             node = self._mapping(mark, key) if isinstance(event, yaml.MappingStartEvent) else self._list(mark, key)
         if event.anchor is not None:
-            self._anchors[event.anchor] = node
+            self._anchors[event.anchor] = (node, _height(node))
         return node
 
     def _alias(self, event: Any, mark: Mark, key: Mark) -> Node:
-        target = self._anchors.get(event.anchor)
+        target, height = self._anchors.get(event.anchor, (None, 0))
         if target is None:
             self._fault(event, f"alias '*{event.anchor}' has no complete anchor '&{event.anchor}' before it")
             return Node(None, mark, key)
         self._count(event, target.size)
+        if len(self._path) + height > MAX_DEPTH:
+            self._fault(event, f"nested more than {MAX_DEPTH} levels deep, through aliases")
+            raise _StopError
         return Node(target.value, target.mark, key, target.size)
 
     def _scalar(self, event: Any) -> Any:
@@ -141,7 +144,7 @@ class _Builder:
             if isinstance(event, yaml.MappingEndEvent):
                 break
             if _is_merge(event):
-                inherited.update(self._merge_sources())
+                inherited = _first_wins(inherited, self._merge_sources())
                 continue
             here = self._mark_of(event.start_mark)
             name = self._key(event)
@@ -177,10 +180,22 @@ class _Builder:
         found: dict[str, Node] = {}
         for source in sources:
             if isinstance(source, Node) and isinstance(source.value, dict):
-                found = {**source.value, **found}
+                found = _first_wins(found, source.value)
             elif not self.faults:
                 self._fault(event, "'<<' takes a mapping, or a list of mappings, by alias")
         return found
+
+
+def _height(node: Node) -> int:
+    """How many containers deep."""
+    if not isinstance(node.value, dict | list):
+        return 0
+    items = node.value.values() if isinstance(node.value, dict) else node.value
+    return 1 + max((_height(item) for item in items), default=0)
+
+
+def _first_wins(one: dict[str, Node], other: dict[str, Node]) -> dict[str, Node]:
+    return one | {name: node for name, node in other.items() if name not in one}
 
 
 def _is_merge(event: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from inferlane.config.compose import compose
+from inferlane.config.compose import MAX_DEPTH, compose
 from inferlane.config.faults import Fault, FileRefused
 from inferlane.config.nodes import Mark, Node, find, put, without
 from inferlane.config.paths import Path, PathError, split
@@ -70,9 +70,12 @@ def _cut(text: str) -> tuple[str, str, str]:
 
 def _path(mark: Mark, text: str) -> Path:
     try:
-        return split(text)
+        path = split(text)
     except PathError as error:
         raise _refused(mark, (), f"{text!r}: {error}") from error
+    if len(path) > MAX_DEPTH:
+        raise _refused(mark, (), f"a path of {len(path)} steps; at most {MAX_DEPTH} are read")
+    return path
 
 
 def _value(text: str, path: Path) -> Node:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
+from pathlib import Path as File
 from typing import Any, Literal
 
 from inferlane.config.faults import Fault
@@ -33,7 +33,7 @@ class Sorted:
 
 def load_rules(kind: Kind) -> dict[str, Any]:
     """The rules for one kind of file."""
-    text = resources.files("inferlane.config").joinpath("known_keys.json").read_text(encoding="utf-8")
+    text = File(__file__).with_name("known_keys.json").read_text(encoding="utf-8")
     rules: dict[str, Any] = json.loads(text)[kind]
     return rules
 

@@ -49,7 +49,7 @@ def load_cluster(path: Path | str | None, environ: Mapping[str, str], cwd: Path)
     found = find_cluster(path, environ, cwd)
     if found is None:
         empty = Mark("no cluster file")
-        return LoadedCluster(Cluster(), SourceMap(mapping({}, empty, empty), "cluster"))
+        return LoadedCluster(Cluster.model_construct(), SourceMap(mapping({}, empty, empty), "cluster"))
     file, shown = found
     return cluster_from(read(file, shown), shown, environ)
 
