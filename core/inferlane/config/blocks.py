@@ -1,7 +1,5 @@
 """Blocks that a recipe and a cluster file share."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field

@@ -1,7 +1,5 @@
 """The cluster file: one per site, where and how to run."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from inferlane.config.faults import Fault
 from inferlane.config.fields import REFERENCE
 from inferlane.config.nodes import Node, mapping
 from inferlane.config.paths import Path
-from inferlane.config.secrets import is_secret
+from inferlane.config.secrets import MASK, is_secret
 
 _TOKEN = re.compile(r"\$\$|" + REFERENCE.pattern)
 
@@ -22,11 +23,21 @@ class Unset(NamedTuple):
 
 
 class Expanded(NamedTuple):
-    """``unset``: what could not be replaced (its ``${NAME}`` stays). ``references``: names left in place on purpose."""
+    """``unset``: what could not be replaced (its ``${NAME}`` stays). ``references``: names left in place on purpose.
+    ``secrets``: values that were filled in and that no message may hold.
+    """
 
     root: Node
     unset: tuple[Unset, ...]
     references: tuple[str, ...]
+    secrets: frozenset[str] = frozenset()
+
+    def masked(self, fault: Fault) -> Fault:
+        """The fault without any secret that was filled in."""
+        for secret in self.secrets:
+            path = tuple(part.replace(secret, MASK) if isinstance(part, str) else part for part in fault.path)
+            fault = Fault(fault.mark, path, fault.message.replace(secret, MASK))
+        return fault
 
 
 def expand(root: Node, environ: Mapping[str, str]) -> Expanded:
@@ -36,7 +47,7 @@ def expand(root: Node, environ: Mapping[str, str]) -> Expanded:
     plan; the launcher resolves it.
     """
     work = _Expansion(environ)
-    return Expanded(work.node(root, ()), tuple(work.unset), tuple(sorted(work.references)))
+    return Expanded(work.node(root, ()), tuple(work.unset), tuple(sorted(work.references)), frozenset(work.secrets))
 
 
 class _Expansion:
@@ -44,6 +55,7 @@ class _Expansion:
         self._environ = environ
         self.unset: list[Unset] = []
         self.references: set[str] = set()
+        self.secrets: set[str] = set()
 
     def node(self, node: Node, path: Path) -> Node:
         if isinstance(node.value, dict):
@@ -76,6 +88,8 @@ class _Expansion:
             if name not in self._environ:
                 self.unset.append(Unset(path, name))
                 return match[0]
+            if is_secret(name) and self._environ[name]:
+                self.secrets.add(self._environ[name])
             return self._environ[name]
 
         return _TOKEN.sub(value, text) if "$" in text else text

@@ -1,11 +1,9 @@
 """The value types of recipes and cluster files, with messages that say how to write the value right."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainValidator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """``${NAME}``."""
@@ -143,26 +141,26 @@ def _port(value: Any) -> int:
     return number
 
 
-Words = Annotated[str, PlainValidator(_text)]
+Words = Annotated[str, BeforeValidator(_text)]
 """Text, as it is."""
-OptionalText = Annotated[str | None, PlainValidator(_optional_text)]
+OptionalText = Annotated[str | None, BeforeValidator(_optional_text)]
 """Text; null and ``""`` are absent."""
-Line = Annotated[str, PlainValidator(_text), AfterValidator(_one_line)]
-Count = Annotated[int, PlainValidator(whole), _at_least(1)]
-CommandLine = Annotated[str | tuple[str, ...], PlainValidator(_command)]
-Switch = Annotated[bool, PlainValidator(_switch)]
-RunName = Annotated[str, PlainValidator(_run_name)]
-Variable = Annotated[str, PlainValidator(variable_name)]
-VariableValue = Annotated[str | None, PlainValidator(variable_value)]
-Duration = Annotated[str | None, PlainValidator(_duration)]
+Line = Annotated[str, BeforeValidator(_text), AfterValidator(_one_line)]
+Count = Annotated[int, BeforeValidator(whole), _at_least(1)]
+CommandLine = Annotated[str | tuple[str, ...], BeforeValidator(_command)]
+Switch = Annotated[bool, BeforeValidator(_switch)]
+RunName = Annotated[str, BeforeValidator(_run_name)]
+Variable = Annotated[str, BeforeValidator(variable_name)]
+VariableValue = Annotated[str | None, BeforeValidator(variable_value)]
+Duration = Annotated[str | None, BeforeValidator(_duration)]
 Environment = Annotated[dict[Variable, VariableValue], BeforeValidator(empty_mapping)]
 """Variable name to text; null removes the variable."""
-Options = Annotated[dict[Annotated[str, PlainValidator(_directive)], Line], BeforeValidator(empty_mapping)]
+Options = Annotated[dict[Annotated[str, BeforeValidator(_directive)], Line], BeforeValidator(empty_mapping)]
 """Option name to text; ``""`` is an option without a value."""
 Names = Annotated[dict[Words, Words], BeforeValidator(empty_mapping)]
 Anything = Annotated[dict[str, Any], BeforeValidator(empty_mapping)]
 PortBases = Annotated[
-    dict[Annotated[str, PlainValidator(_port_name)], Annotated[int, PlainValidator(_port)]],
+    dict[Annotated[str, BeforeValidator(_port_name)], Annotated[int, BeforeValidator(_port)]],
     BeforeValidator(empty_mapping),
 ]
 Lines = Annotated[tuple[Line, ...], BeforeValidator(empty_list)]

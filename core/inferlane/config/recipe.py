@@ -1,10 +1,8 @@
 """The recipe: one file that says what to run."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainValidator, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from inferlane.config.blocks import HealthCheck, HostSetup, Identity, Raw, Telemetry
 from inferlane.config.fields import (
@@ -100,7 +98,7 @@ class Resources(Block):
 class RoleBlock(Block):
     """The workers of one role. ``gpus`` counts for one worker."""
 
-    nodes: Annotated[int | Literal["colocate"], PlainValidator(_nodes)] = Field(
+    nodes: Annotated[int | Literal["colocate"], BeforeValidator(_nodes)] = Field(
         description="nodes of all workers together, or colocate: share those of prefill"
     )
     workers: Count = Field(default=1, description="how many")
@@ -111,7 +109,9 @@ class RoleBlock(Block):
     env: Environment = Field(default={}, description="environment; null removes a name")
     engine: Engine = Field(default=None, description="engine of this role, where roles differ")
     container: OptionalText = Field(default=None, description="image of this role")
-    kv_events: Annotated[bool | Raw, PlainValidator(_events)] = Field(default=False, description="publish cache events")
+    kv_events: Annotated[bool | Raw, BeforeValidator(_events)] = Field(
+        default=False, description="publish cache events"
+    )
     critical: Switch = Field(default=True, description="the run fails when a worker ends")
     srun_options: Options = Field(default={}, description="options of this role's steps")
 
@@ -127,7 +127,7 @@ class Slurm(Block):
 class Recipe(Block):
     """A recipe of schema 2. ``engine``, ``frontend``, ``services`` and ``benchmark`` are read by their plugins."""
 
-    schema_version: Annotated[int, PlainValidator(_schema)] = Field(alias="schema", description="always 2")
+    schema_version: Annotated[int, BeforeValidator(_schema)] = Field(alias="schema", description="always 2")
     name: RunName = Field(description="name of the run")
     model: Model
     resources: Annotated[Resources, BeforeValidator(empty_mapping)] = Resources.model_construct()

@@ -87,7 +87,7 @@ def cluster_from(root: Node, file: str, environ: Mapping[str, str]) -> LoadedClu
         cluster, faults = validate(Cluster, tree, "cluster")
     faults += sorted_keys.faults
     if faults or cluster is None:
-        raise FileRefused(faults, CLUSTER)
+        raise FileRefused(map(expanded.masked, faults), CLUSTER)
     source = SourceMap(tree, "cluster", sorted_keys.spellings)
     return LoadedCluster(cluster, source, file, sorted_keys.inert, expanded.unset, expanded.references)
 

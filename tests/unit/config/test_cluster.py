@@ -63,8 +63,10 @@ def test_bl38_a_secret_of_the_cluster_stays_a_reference(cluster: Load) -> None:
 
 
 def test_bl38_an_expanded_secret_never_enters_a_message(cluster: Load) -> None:
+    text = "gpus_per_node: ${HF_TOKEN}\nenvironment: {BAD-KEY: '${HF_TOKEN}', 'x${HF_TOKEN}': 'x'}\n"
     with pytest.raises(FileRefused) as caught:
-        cluster("environment: {BAD-KEY: '${HF_TOKEN}', 1_TOKEN: 'x${HF_TOKEN}'}\n", {"HF_TOKEN": "tok-123"})
+        cluster(text, {"HF_TOKEN": "tok-123"})
+    assert "gpus_per_node: must be a whole number, not '***'" in str(caught.value)
     assert "tok-123" not in str(caught.value)
 
 
