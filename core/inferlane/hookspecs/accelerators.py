@@ -1,8 +1,6 @@
 """Hooks of accelerators: the device mask, GPU exporter defaults, fingerprints."""
 # mypy: disable-error-code="empty-body"
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from inferlane.hookspecs.markers import hookspec

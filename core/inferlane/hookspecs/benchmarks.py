@@ -1,8 +1,6 @@
 """Hooks of benchmarks: the client's command, and the verdict over what it wrote."""
 # mypy: disable-error-code="empty-body"
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from inferlane.hookspecs.markers import hookspec

@@ -1,8 +1,6 @@
 """Hooks that every loaded plugin may answer, one by one in type order, each isolated."""
 # mypy: disable-error-code="empty-body"
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from inferlane.hookspecs.markers import hookspec

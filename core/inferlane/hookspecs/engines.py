@@ -1,8 +1,6 @@
 """Hooks of engines: what they are, the shape of their workers, the command of one process, extra gates."""
 # mypy: disable-error-code="empty-body"
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from inferlane.hookspecs.markers import hookspec

@@ -1,8 +1,6 @@
 """Hooks of launchers: where processes run."""
 # mypy: disable-error-code="empty-body"
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Hooks of routers: what they accept, their shape and command, and how to see that they know every worker."""
 # mypy: disable-error-code="empty-body"
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from inferlane.hookspecs.markers import hookspec

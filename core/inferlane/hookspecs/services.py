@@ -1,8 +1,6 @@
 """Hooks of services: what runs beside the workers, when it is ready, and what others are told of it."""
 # mypy: disable-error-code="empty-body"
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from inferlane.hookspecs.markers import hookspec

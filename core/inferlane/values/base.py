@@ -1,7 +1,5 @@
 """The base of every value that crosses the plugin boundary."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

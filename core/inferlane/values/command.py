@@ -1,7 +1,5 @@
 """What a plugin answers for one process, once placement and ports are known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

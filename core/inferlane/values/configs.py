@@ -4,8 +4,6 @@ A plugin's model subclasses the base of its kind and adds fields, each with a de
 are refused. ``type`` is the word the user wrote; one model may serve several types.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field

@@ -1,7 +1,5 @@
 """Gates: what must hold before a phase may begin, as data that the supervisor can judge without any plugin."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a plugin asks for: the shape of an engine, router or service, from configuration alone."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import field

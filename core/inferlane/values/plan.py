@@ -2,8 +2,6 @@
 execute, and golden tests compare.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

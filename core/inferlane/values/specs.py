@@ -1,7 +1,5 @@
 """Static data about a type: what never changes, whatever a recipe says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

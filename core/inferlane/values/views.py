@@ -4,8 +4,6 @@ Addresses are handles. ``node.ip``, ``node.host``, ``node.bind`` and every URL h
 address when the plan is bound; embed them, never compare or parse them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 
