@@ -24,12 +24,12 @@ lint: setup
 	$(BIN)/mypy
 
 docs: setup       ## generated references are current, and every page builds
-	$(BIN)/python tools/references.py --check
+	$(BIN)/python -m tools.references --check
 	$(BIN)/mkdocs build --strict --quiet
 
 golden: setup     ## write the golden plans and the generated references anew; read the diff
 	$(BIN)/python -m pytest tests/golden --update-golden -q
-	$(BIN)/python tools/references.py
+	$(BIN)/python -m tools.references
 
 clean:
 	rm -rf $(VENV) outputs site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -91,10 +91,9 @@ def _sections(owner: Owner) -> list[tuple[str, list[str]]]:
 
 
 def _field(name: str, field: Any) -> str:
-    import inspect
-    import re
+    from inferlane.plugins.reference import type_text
 
-    kind = re.sub(r"\b(?:\w+\.)+(?=\w)", "", inspect.formatannotation(field.annotation))
+    kind = type_text(field.annotation)
     default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)!r}"
     description = f": {field.description}" if field.description else ""
     return f"{field.alias or name} ({kind}, {default}){description}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from inferlane.plugins.contract import Hook, hooks
 
@@ -21,15 +22,15 @@ def hook_reference() -> str:
     """The whole page, one section per hook, in the contract's order."""
     import inferlane.hookspecs
 
-    parts = [_HEAD.format(introduction=_markdown(inferlane.hookspecs.__doc__ or ""))]
+    parts = [_HEAD.format(introduction=markdown(inferlane.hookspecs.__doc__ or ""))]
     module = None
     for hook in hooks().values():
         if hook.module is not module:
             module = hook.module
             title, _, rest = (module.__doc__ or "").strip().partition("\n")
-            parts.append(f"## {_markdown(title).rstrip('.')}\n")
+            parts.append(f"## {markdown(title).rstrip('.')}\n")
             if rest.strip():
-                parts.append(_markdown(rest) + "\n")
+                parts.append(markdown(rest) + "\n")
         parts.append("\n".join(_section(hook)))
     return "\n".join(parts).rstrip() + "\n"
 
@@ -40,20 +41,27 @@ def _section(hook: Hook) -> Iterator[str]:
     yield (
         "Asked of the owner of the type only.\n" if hook.firstresult else "Asked of every loaded module, one by one.\n"
     )
-    yield _markdown(inspect.getdoc(hook.function) or "") + "\n"
+    yield markdown(inspect.getdoc(hook.function) or "") + "\n"
 
 
 def _signature(hook: Hook) -> str:
     signature = inspect.signature(hook.function)
-    parameters = [f"{p.name}: {p.annotation}" for p in signature.parameters.values()]
-    line = f"def {hook.name}({', '.join(parameters)}) -> {signature.return_annotation}: ..."
+    parameters = [f"{p.name}: {type_text(p.annotation)}" for p in signature.parameters.values()]
+    answer = type_text(signature.return_annotation)
+    line = f"def {hook.name}({', '.join(parameters)}) -> {answer}: ..."
     if len(line) <= 100:
         return line
     body = "".join(f"    {parameter},\n" for parameter in parameters)
-    return f"def {hook.name}(\n{body}) -> {signature.return_annotation}: ..."
+    return f"def {hook.name}(\n{body}) -> {answer}: ..."
 
 
-def _markdown(text: str) -> str:
+def type_text(annotation: Any) -> str:
+    """An annotation as one would write it, names without their modules."""
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"\b(?:\w+\.)+(?=\w)", "", text)
+
+
+def markdown(text: str) -> str:
     """reStructuredText of our docstrings as Markdown: literals, roles and ``Example::`` blocks."""
     out: list[str] = []
     code: list[str] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inferlane.plugins.reference import _markdown, hook_reference
+from inferlane.plugins.reference import markdown, hook_reference
 
 
 def test_an_example_block_becomes_a_fence_and_literals_become_code() -> None:
@@ -16,7 +16,7 @@ def test_an_example_block_becomes_a_fence_and_literals_become_code() -> None:
     After.
     """
 
-    assert _markdown(text) == (
+    assert markdown(text) == (
         "What `x` is, see `inferlane.api`.\n\nExample:\n\n```python\nif x:\n    y()\n```\n\nAfter."
     )
 
