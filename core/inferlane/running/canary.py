@@ -46,7 +46,7 @@ class Canary:
             if time.monotonic() >= deadline:
                 raise self._ended("not_ready", "deadline")
             reply = await self._complete_once(deadline)
-            self._last = _why(reply)
+            self._last = no_completion(reply)
             if self._last:
                 self._in_a_row = 0
                 unknown = unknown + 1 if reply.status == 404 else 0
@@ -131,7 +131,7 @@ def _named(upstream: PlannedUpstream, served: set[str]) -> str:
     return f"{upstream.process}{ranks}"
 
 
-def _why(reply: Reply) -> str:
+def no_completion(reply: Reply) -> str:
     """Why an answer is not a completion with at least one token; empty if it is one."""
     if reply.status != 200:
         shown = " ".join(reply.body.split())[:300]

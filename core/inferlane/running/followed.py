@@ -42,14 +42,15 @@ class LogFollower:
         self._partial = rest
         return [without_colour(line[:_LONGEST_LINE].decode(errors="replace")).rstrip("\r") for line in whole]
 
-    def drain(self, limit: int = 16 * _PIECE) -> Iterable[str]:
-        """Everything to the end of the file of a process that has ended (bounded)."""
+    def drain(self, at_end: bool = True, limit: int = 16 * _PIECE) -> Iterable[str]:
+        """Everything there is now, up to ``limit`` bytes; ``at_end``: its process has ended, so the last line counts."""
         for _ in range(limit // _PIECE):
-            found = self.lines()
-            if not found:
+            before = self._offset
+            yield from self.lines()
+            if self._offset == before:
                 break
-            yield from found
-        yield from self.lines(at_end=True)
+        if at_end:
+            yield from self.lines(at_end=True)
 
     def _read(self) -> bytes:
         try:

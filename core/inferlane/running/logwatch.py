@@ -29,7 +29,7 @@ class LogRoom:
     def read(self) -> Fatal | None:
         """Show new lines to all who wait; the first fatal one, if there is one."""
         for name, follower in self._followers.items():
-            self._feed(name, follower.lines())
+            self._feed(name, follower.drain(at_end=False))
         return self._found
 
     def finish(self, name: str) -> None:

@@ -1,0 +1,87 @@
+"""Loopback slots, ports in use, and the table of tokens."""
+
+from __future__ import annotations
+
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from inferlane.errors import RunFault
+from inferlane.running.addresses import claim, holders, known_tokens, listeners, lock_folder, ports_in_use
+
+
+def test_two_runs_never_share_a_network(tmp_path: Path) -> None:
+    environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    first, second = claim(1, environ), claim(1, environ)
+    try:
+        assert first.networks != second.networks
+    finally:
+        first.release()
+        second.release()
+
+
+def test_a_released_network_is_free_again(tmp_path: Path) -> None:
+    environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    first = claim(1, environ)
+    first.release()
+    again = claim(1, environ)
+    again.release()
+    assert again.networks == first.networks
+
+
+def test_node_addresses_go_on_in_a_second_network_after_254(tmp_path: Path) -> None:
+    slots = claim(512, {"XDG_RUNTIME_DIR": str(tmp_path)})
+    slots.release()
+    found = {slots.address(index) for index in range(512)}
+    assert len(found) == 512
+    assert all(address.startswith("127.") and not address.endswith((".0", ".255")) for address in found)
+
+
+def test_a_network_on_which_somebody_listens_is_left_alone(tmp_path: Path) -> None:
+    environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    probe = claim(1, environ)
+    probe.release()
+    with socket.socket() as held:
+        held.bind((probe.address(7), 0))
+        held.listen()
+        other = claim(1, environ)
+        other.release()
+    assert other.networks != probe.networks
+
+
+def test_the_lock_folder_is_private_and_a_strangers_is_refused(tmp_path: Path) -> None:
+    folder = lock_folder({"XDG_RUNTIME_DIR": str(tmp_path)})
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    folder.chmod(0o777)
+    with pytest.raises(RunFault, match="mode 0700"):
+        lock_folder({"XDG_RUNTIME_DIR": str(tmp_path)})
+
+
+def test_a_port_counts_on_its_own_address_and_a_wildcard_everywhere() -> None:
+    with socket.socket() as one, socket.socket() as every:
+        one.bind(("127.99.1.1", 0))
+        one.listen()
+        every.bind(("", 0))
+        every.listen()
+        here, there = ports_in_use("127.99.1.1"), ports_in_use("127.99.1.2")
+        assert {one.getsockname()[1], every.getsockname()[1]} <= here
+        assert one.getsockname()[1] not in there
+        assert holders("127.99.1.2")[every.getsockname()[1]] == "0.0.0.0"
+
+
+def test_kernel_tables_are_read_in_both_families(tmp_path: Path) -> None:
+    four, six = tmp_path / "tcp", tmp_path / "tcp6"
+    four.write_text("head\n 0: 0100007F:1F90 00000000:0000 0A 0 0\n 1: 0100007F:1F91 0100007F:0001 01 0 0\n")
+    six.write_text("head\n 0: 0000000000000000FFFF00000100007F:0050 0:0 0A 0\n 1: " + "0" * 32 + ":0051 0:0 0A 0\n")
+    assert listeners((four, six)) == (("127.0.0.1", 8080), ("127.0.0.1", 80), ("::", 81))
+
+
+def test_the_table_holds_addresses_folders_and_device_words() -> None:
+    table = known_tokens(
+        {"n0": "127.64.0.1", "n1": "127.64.0.2"}, ("GPU-a", "MIG-b"), Path("/dev/shm/il-x"), {"id": "r"}
+    )
+    assert table["n1.host"] == table["n1.bind"] == table["n1.ip"] == "127.64.0.2"
+    assert (table["n1.name"], table["n0.gpu1"], table["run.id"]) == ("n1", "MIG-b", "r")
+    assert table["n0.shm"] == "/dev/shm/il-x/n0"
