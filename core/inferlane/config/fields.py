@@ -127,6 +127,13 @@ def _duration(value: Any) -> str | None:
     return value
 
 
+def _mount(value: str) -> str:
+    host, _, target = value.partition(":")
+    if not host or not target or target.startswith(":"):
+        raise ValueError("is not a mount; write host:container, or host:container:options")
+    return value
+
+
 def _port_name(value: Any) -> str:
     text = _text(value)
     if not _PORT_NAME.fullmatch(text):
@@ -146,6 +153,7 @@ Words = Annotated[str, BeforeValidator(_text)]
 OptionalText = Annotated[str | None, BeforeValidator(_optional_text)]
 """Text; null and ``""`` are absent."""
 Line = Annotated[str, BeforeValidator(_text), AfterValidator(_one_line)]
+Mount = Annotated[str, BeforeValidator(_text), AfterValidator(_one_line), AfterValidator(_mount)]
 Count = Annotated[int, BeforeValidator(whole), _at_least(1)]
 CommandLine = Annotated[str | tuple[str, ...], BeforeValidator(_command)]
 Switch = Annotated[bool, BeforeValidator(_switch)]

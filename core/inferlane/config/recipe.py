@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field
 
 from inferlane.config.blocks import HealthCheck, HostSetup, Identity, Raw, Telemetry
 from inferlane.config.fields import (
@@ -12,7 +12,7 @@ from inferlane.config.fields import (
     Duration,
     Environment,
     Line,
-    Lines,
+    Mount,
     OptionalText,
     Options,
     PortBases,
@@ -146,7 +146,9 @@ class Recipe(Block):
     container_mounts: Annotated[dict[Line, Line], BeforeValidator(empty_mapping)] = Field(
         default={}, description="host: container"
     )
-    extra_mount: Lines = Field(default=(), description="host:container[:options]")
+    extra_mount: Annotated[tuple[Mount, ...], BeforeValidator(empty_list)] = Field(
+        default=(), description="host:container[:options]"
+    )
     srun_options: Options = Field(default={}, description="options of every step")
     sbatch_directives: Options = Field(default={}, description="directives of the job")
     slurm: Annotated[Slurm, BeforeValidator(empty_mapping)] = Slurm.model_construct()
@@ -154,11 +156,3 @@ class Recipe(Block):
     identity: Identity | None = Field(default=None, description="what is said to run")
     strict_flags: Literal["error", "warn", "off"] = Field(default="warn", description="unknown engine flags")
     ports: PortBases = Field(default={}, description="<type>.<port>: first number tried")
-
-    @field_validator("extra_mount")
-    @classmethod
-    def _mounts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for item in value:
-            if item.count(":") < 1 or not all(item.split(":")[:2]):
-                raise ValueError("each item is host:container, or host:container:options")
-        return value

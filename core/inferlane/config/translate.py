@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, is_typeddict
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ValidationError
+from typing_extensions import is_typeddict
 
 from inferlane.config.fields import quoted
 from inferlane.config.paths import Path, join
@@ -93,7 +94,7 @@ def _unwrapped(annotation: Any) -> Iterator[Any]:
 def _fields(model: Any) -> dict[str, Any]:
     """Key as a user writes it to annotation."""
     if is_typeddict(model):
-        return dict(model.__annotations__ if not hasattr(model, "__pydantic_hints__") else model.__pydantic_hints__)
+        return get_type_hints(model)
     fields: dict[str, Any] = {}
     for name, info in model.model_fields.items():
         choices = getattr(info.validation_alias, "choices", None) or [info.validation_alias or info.alias or name]
@@ -135,8 +136,8 @@ def closest(word: str, known: list[str]) -> str | None:
 
 def _unknown(path: Path, model: Any, extra: Mapping[str, Any]) -> str:
     parent = path[:-1]
-    known = [*(known_keys(model, parent) if model is not None else []), *extra.get(join(parent), ())]
-    close = closest(str(path[-1]), known)
+    known = known_keys(model, parent) if model is not None else []
+    close = closest(str(path[-1]), [*known, *extra.get(join(parent), ())])
     if close:
         return f"unknown key; did you mean '{close}'?"
     if not known:

@@ -179,6 +179,16 @@ def test_directive_values_stay_on_one_line(refused: Refuse) -> None:
     assert "is not an option name" in message
 
 
+def test_a_mount_without_two_sides_is_refused_at_its_place(refused: Refuse) -> None:
+    message = refused("extra_mount: ['/a:/b:ro', /a]\n")
+    assert "recipe.yaml:11:27: extra_mount[1]: '/a' is not a mount" in message
+
+
+def test_an_unknown_key_in_an_exporter_lists_the_known_ones(refused: Refuse) -> None:
+    message = refused("telemetry: {default_gpu_exporter: {zzz: 1}}\n")
+    assert "telemetry.default_gpu_exporter.zzz: unknown key; known here: command, container_image" in message
+
+
 def test_services_and_benchmark_have_a_default_type(recipe: Load) -> None:
     loaded = recipe("services: [{command: [x]}]\nbenchmark: {}\n").recipe
     assert loaded.services[0]["type"] == "generic"
