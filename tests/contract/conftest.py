@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from inferlane.planning import Shape
-from inferlane.plugins import Plugins
+from inferlane.plugins import Plugins, registry
+from inferlane.plugins.discovery import Scan, discover
 from inferlane.testing.plans import plan_of, problems_of
 from inferlane.testing.plugin_site import PluginSite, engine_source
 from inferlane.values import Plan, Problem
@@ -63,3 +64,17 @@ def case_plugin(plugin_site: PluginSite) -> Callable[..., None]:
         plugin_site.add(distribution, modules={module: text}, entry_points={group: {type: module}})
 
     return install
+
+
+@pytest.fixture
+def without_distribution(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Hides a distribution from the scan, as if it were not installed."""
+
+    def hide(name: str) -> None:
+        def scan() -> Scan:
+            found = discover()
+            return Scan(tuple(c for c in found.candidates if c.distribution != name), found.unreadable)
+
+        monkeypatch.setattr(registry, "discover", scan)
+
+    return hide
