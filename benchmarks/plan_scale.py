@@ -1,8 +1,8 @@
 """How planning grows with the number of workers, as ratios against a bare interpreter measured in the same run.
 
-Run it with ``python benchmarks/plan_scale.py``. Per number of workers it prints the time of the plan, of its JSON and of
-binding it, each in bare starts (``python -c pass``), and how much each grew against the row before: at twice the
-workers, 2.0 is linear.
+Run it with ``python benchmarks/plan_scale.py``. Per number of workers it prints the time of the plan, of its JSON and
+of binding it, each in bare starts (``python -c pass``), and how much plan and binding grew against the row before: at
+twice the workers, 2.0 is linear.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from typing import NamedTuple
 
 from inferlane.config import Cluster, Recipe
 from inferlane.planning import Shape, bind, build_plan, encode
@@ -56,25 +57,43 @@ def peak_of(workers: int) -> float:
     return peak / 2**20
 
 
+class Timing(NamedTuple):
+    """One row: times in bare starts, the size of the JSON in MiB."""
+
+    plan: float
+    json: float
+    bind: float
+    size: float
+
+
+def measure(workers: int, unit: float) -> Timing:
+    """Time one number of workers; ``unit`` is the seconds of a bare start."""
+    plan = make(workers)
+    known = {f"{node.name}.{word}": "192.0.2.1" for node in plan.nodes for word in ("ip", "host", "bind")}
+    return Timing(
+        plan=best(lambda: make(workers)) / unit,
+        json=best(lambda: encode(plan)) / unit,
+        bind=best(lambda: bind(plan, known)) / unit,
+        size=len(encode(plan)) / 2**20,
+    )
+
+
 def main() -> None:
     """Print the table."""
     unit = best(bare)
     make(PER_NODE * 2)  # imports are not part of the growth
     print(f"one bare start = {unit * 1000:.1f} ms; times below in bare starts, growth against the row before")
-    print(
-        f"{'workers':>8} {'plan':>8} {'growth':>7} {'json':>8} {'bind':>8} {'growth':>7} {'JSON MiB':>9} {'peak MiB':>9}"
-    )
-    before: tuple[float, float] | None = None
+    names = ("workers", "plan", "growth", "json", "bind", "growth", "JSON MiB", "peak MiB")
+    print(" ".join(f"{name:>9}" for name in names))
+    before: Timing | None = None
     for workers in COUNTS:
-        plan = make(workers)
-        known = {f"{node.name}.{word}": "192.0.2.1" for node in plan.nodes for word in ("ip", "host", "bind")}
-        planned, bound = best(lambda count=workers: make(count)), best(lambda: bind(plan, known))  # noqa: B023
-        coded = best(lambda: encode(plan))  # noqa: B023
-        growth = [f"{now / old:.2f}" for now, old in zip((planned, bound), before, strict=True)] if before else ["", ""]
-        sizes = f"{len(encode(plan)) / 2**20:9.1f} {peak_of(workers):9.1f}"
-        row = f"{planned / unit:8.1f} {growth[0]:>7} {coded / unit:8.1f} {bound / unit:8.1f} {growth[1]:>7} {sizes}"
-        print(f"{workers:8} {row}")
-        before = planned, bound
+        timing = measure(workers, unit)
+        plan_growth = f"{timing.plan / before.plan:.2f}" if before else ""
+        bind_growth = f"{timing.bind / before.bind:.2f}" if before else ""
+        cells = [f"{timing.plan:.1f}", plan_growth, f"{timing.json:.1f}", f"{timing.bind:.1f}", bind_growth]
+        cells += [f"{timing.size:.1f}", f"{peak_of(workers):.1f}"]
+        print(f"{workers:9} " + " ".join(f"{cell:>9}" for cell in cells))
+        before = timing
 
 
 if __name__ == "__main__":
