@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from inferlane.testing import handmade
 from inferlane.testing.handmade import health, plan, served, server, shell, upstream
+from inferlane.values import Gate, LogCheck
 
 pytestmark = pytest.mark.e2e
 
@@ -195,3 +197,44 @@ def test_a_variable_that_is_not_set_is_named_before_anything_starts(start: Start
     code, out = start(plan(shell("agg-0", "true", env={"HF_TOKEN": "${NOT_SET_ANYWHERE}"}))).end()
     assert code == 1
     assert "agg-0: HF_TOKEN refers to ${NOT_SET_ANYWHERE}" in out
+
+
+def test_every_gate_that_is_still_closed_at_the_deadline_is_named(start: Start) -> None:
+    workers = [server(f"decode-{index}", 6100 + index, ("health=503",)) for index in range(2)]
+    gates = tuple(health(f"decode-{index}", 6100 + index) for index in range(2))
+    code, out = start(plan(*workers, gates=gates, start_timeout_s=1)).end()
+    assert code == 4
+    assert "also waiting: decode-" in out
+
+
+def test_a_service_that_blocks_the_workers_is_waited_for_first(start: Start) -> None:
+    store = shell("store", "sleep 0.5; echo data plane up; sleep 60", kind="service", phase="before_workers", tier=3)
+    gate = Gate(name="store", before="workers", checks=(LogCheck(process="store", pattern="data plane"),))
+    made = served(store, shell("bench", "true", kind="benchmark"))
+    run = start(msgspec.structs.replace(made, gates=(*made.gates, gate)))
+    code, _ = run.end()
+    order = [event.get("process") or event.get("gate") for event in run.events() if event["event"] in _ORDER]
+    assert code == 0
+    assert order[:3] == ["store", "store", "worker-0"]
+
+
+_ORDER = ("process.start", "gate.open")
+
+
+def test_a_line_after_which_a_gate_can_never_hold_ends_the_run_at_once(start: Start) -> None:
+    never = LogCheck(process="store", pattern="registration failed")
+    check = LogCheck(process="store", pattern="data plane")
+    gate = Gate(name="store", before="workers", checks=(check,), fail_on=(never,))
+    store = shell("store", "echo registration failed; sleep 60", kind="service", phase="before_workers", tier=3)
+    made = served(store)
+    code, out = start(msgspec.structs.replace(made, gates=(*made.gates, gate))).end(10)
+    assert code == 1
+    assert "store: gate 'store' cannot hold: registration failed" in out
+
+
+def test_where_nothing_tells_who_served_as_many_in_a_row_as_there_are_is_enough(start: Start) -> None:
+    bench = shell("bench", "true", kind="benchmark")
+    untold = tuple(msgspec.structs.replace(upstream(f"w{index}", told=False), ranks=2) for index in range(2))
+    code, out = start(served(bench, upstreams=untold)).end()
+    assert code == 0
+    assert "every upstream has served (4 completions)" in out

@@ -43,7 +43,7 @@ class LogFollower:
         return [without_colour(line[:_LONGEST_LINE].decode(errors="replace")).rstrip("\r") for line in whole]
 
     def drain(self, at_end: bool = True, limit: int = 16 * _PIECE) -> Iterable[str]:
-        """Everything there is now, up to ``limit`` bytes; ``at_end``: its process has ended, so the last line counts."""
+        """Everything there is now, up to ``limit`` bytes; ``at_end``: its process has ended, the last line counts."""
         for _ in range(limit // _PIECE):
             before = self._offset
             yield from self.lines()

@@ -39,6 +39,7 @@ class Gatekeeper:
         self._explain = explain
         self._say = say
         self._limit = asyncio.Semaphore(_AT_ONCE)
+        self._closed: set[str] = set()
         self.watches: dict[LogCheck, LogWatch] = {}
         self.fails: dict[str, list[LogWatch]] = {}
         for gate in plan.gates:
@@ -67,6 +68,7 @@ class Gatekeeper:
         limit = min(own, deadline)
         waiting = list(gate.checks)
         pause = self._first_pause
+        self._closed.add(gate.name)
         while True:
             verdicts = await self._round(waiting, limit)
             waiting = [check for check, verdict in zip(waiting, verdicts, strict=True) if not verdict.ready]
@@ -79,6 +81,7 @@ class Gatekeeper:
             await asyncio.sleep(max(0.0, min(pause, limit - time.monotonic())))
             pause = min(pause * 1.3, self._interval)
         self.fails[gate.name] = []
+        self._closed.discard(gate.name)
         self._events.write("gate.open", gate=gate.name, before=gate.before)
         self._say(f"gate {gate.name}: holds")
 
@@ -94,7 +97,9 @@ class Gatekeeper:
         what = "cannot hold" if hopeless else "did not hold in time"
         process = self._board.owner(check)
         of = f" of {process}" if process else ""
-        message = f"gate {gate.name!r}{of} before {gate.before} {what}: {'; '.join(shown[:8])}{more}"
+        others = sorted(self._closed - {gate.name})
+        also = f"; also waiting: {', '.join(others[:8])}" + (" …" if len(others) > 8 else "") if others else ""
+        message = f"gate {gate.name!r}{of} before {gate.before} {what}: {'; '.join(shown[:8])}{more}{also}"
         cause = Cause(kind="gate" if hopeless else "deadline", message=message, process=process, stage=gate.name)
         raise RunEnded("failed" if hopeless else "not_ready", self._explain(cause))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from inferlane.config import dump
-from inferlane.errors import PluginFault, RunFault, UsageFault
+from inferlane.errors import InferlaneError, PluginFault, RunFault, UsageFault
 from inferlane.planning import Shape
 from inferlane.planning.accelerators import choose_accelerator
 from inferlane.plugins import Plugins
@@ -41,7 +42,20 @@ class Wish:
 
 
 def start(wish: Wish, plugins: Plugins, announce: Callable[[Path], None]) -> int:
-    """Run it and return the exit code; raises ``InferlaneError`` for what stands against starting."""
+    """Run it and return the exit code; raises ``InferlaneError`` for what stands against starting.
+
+    With ``as_json`` such a fault is a JSON document on stdout as well.
+    """
+    try:
+        return _start(wish, plugins, announce)
+    except InferlaneError as fault:
+        if wish.as_json:
+            document = {"verdict": "refused", "exit_code": fault.exit_code, "message": str(fault)}
+            sys.stdout.write(json.dumps(document, indent=2) + "\n")
+        raise
+
+
+def _start(wish: Wish, plugins: Plugins, announce: Callable[[Path], None]) -> int:
     prepared = prepare(wish.request, plugins)
     refuse_other_launchers(wish.launcher or prepared.site.launcher, plugins)
     if wish.rehearsal is None:
@@ -65,7 +79,7 @@ def _run(wish: Wish, prepared: Prepared, announce: Callable[[Path], None]) -> in
     shape, pool = Shape(memory_bytes=host_memory()), None
     if plan.uses_devices:
         pool = _pool(wish, prepared)
-        shape = _shape_of_machine(plan, pool)
+        shape = shape_of_machine(plan, pool)
     plan = prepared.plan(shape)
     _note(prepared, plan)
     if wish.dry_run:
@@ -78,7 +92,8 @@ def _run(wish: Wish, prepared: Prepared, announce: Callable[[Path], None]) -> in
     return run_plan(plan, _options(wish, prepared, pool, announce), hooks)
 
 
-def _shape_of_machine(plan: Plan, pool: Pool) -> Shape:
+def shape_of_machine(plan: Plan, pool: Pool) -> Shape:
+    """What of this machine a plan may count on. Raises ``RunFault`` if the plan needs more nodes or devices."""
     if len(plan.nodes) > 1:
         raise RunFault(
             f"{plan.name} needs {len(plan.nodes)} nodes, this machine is one; try `inferlane rehearse`, or a scheduler"

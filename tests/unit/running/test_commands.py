@@ -1,0 +1,114 @@
+"""``status``, ``logs`` and ``cancel`` on run folders, and what a real run may ask of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from inferlane.cli.cancel import cancel
+from inferlane.cli.logs import logs
+from inferlane.cli.status import status
+from inferlane.errors import RunFault, UsageFault
+from inferlane.running.devices import device_pool
+from inferlane.running.directory import RunDirectory, create, record_owner
+from inferlane.running.events import EventLog
+from inferlane.running.secrets import Redactor
+from inferlane.running.start import shape_of_machine
+from inferlane.testing.handmade import HEAD, plan, shell
+from inferlane.values import Plan, Slot
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    made, scratch = create(tmp_path / "out", "r"), tmp_path / "il-scratch"
+    scratch.mkdir()
+    record_owner(made, os.getpid(), scratch)
+    made.log("decode-0").write_bytes(b"one\n\x1b[2Jtwo\n")
+    made.log("router").write_bytes(b"three\n")
+    with EventLog(made.events, Redactor()) as events:
+        events.write("run.start", endpoint="http://127.64.0.1:8000")
+        events.write("process.start", process="decode-0", pid=7)
+        events.write("process.start", process="router", pid=8)
+        events.write("process.end", process="router", code=-9, asked=False, killed=False)
+    return made
+
+
+def _call(command: object, run: RunDirectory, *words: str) -> Result:
+    return CliRunner().invoke(command, [*words, "-o", str(run.path.parent)], standalone_mode=False)  # type: ignore[arg-type]
+
+
+def test_status_lists_runs_and_shows_one(run: RunDirectory) -> None:
+    assert _call(status, run).output == f"{run.id}  running\n"
+    shown = _call(status, run, run.id).output
+    assert "decode-0  running, pid 7" in shown
+    assert "router    ended (signal 9)" in shown
+    assert "endpoint: http://127.64.0.1:8000" in shown
+
+
+def test_status_shows_the_first_cause_and_its_log(run: RunDirectory) -> None:
+    cause = {"message": "decode-0 ended", "log_tail": ["bad \u001b[31mflag"]}
+    run.write("run.json", json.dumps({"verdict": "failed", "exit_code": 1, "clean": True, "cause": cause}).encode())
+    shown = _call(status, run, run.id).output
+    assert "first cause: decode-0 ended\n    bad flag\nexit code 1; clean: True" in shown
+
+
+def test_status_as_json_is_one_document(run: RunDirectory) -> None:
+    (only,) = json.loads(_call(status, run, "--json").output)
+    assert (only["state"], only["processes"]["decode-0"]) == ("running", "running, pid 7")
+
+
+def test_logs_are_told_apart_and_cannot_move_the_terminal(run: RunDirectory) -> None:
+    assert _call(logs, run).output == "decode-0: one\ndecode-0: two\nrouter: three\n"
+    assert _call(logs, run, run.id, "decode-0", "-n", "1").output == "two\n"
+
+
+def test_following_ends_with_the_run(run: RunDirectory) -> None:
+    run.write("run.json", b'{"verdict": "success"}')
+    assert _call(logs, run, run.id, "router", "-f").output == "three\n"
+
+
+def test_a_log_that_is_not_there_is_refused_with_those_that_are(run: RunDirectory) -> None:
+    fault = _call(logs, run, run.id, "prefill-9").exception
+    assert isinstance(fault, UsageFault)
+    assert "decode-0, router" in str(fault)
+
+
+def test_cancel_never_signals_a_process_that_only_has_the_same_number(run: RunDirectory) -> None:
+    owner = msgspec.json.decode((run.path / "owner.json").read_bytes())
+    run.write("owner.json", msgspec.json.encode({**owner, "start": owner["start"] - 1}))
+    assert "is over without a verdict" in _call(cancel, run).output
+
+
+def test_cancel_of_a_run_on_another_machine_is_not_claimed_to_have_worked(run: RunDirectory) -> None:
+    owner = msgspec.json.decode((run.path / "owner.json").read_bytes())
+    run.write("owner.json", msgspec.json.encode({**owner, "host": "elsewhere"}))
+    result = _call(cancel, run)
+    assert result.return_value == 5
+    assert "elsewhere; cancel it there" in result.output
+
+
+def _workers(count: int) -> Plan:
+    slots = [(Slot(node=HEAD, gpus=(position,)),) for position in range(count)]
+    made = [msgspec.structs.replace(shell(f"w{n}", "true"), slots=slot) for n, slot in enumerate(slots)]
+    return plan(*made, gpus_per_node=8)
+
+
+def test_bl10_more_workers_than_devices_is_refused_with_both_numbers() -> None:
+    with pytest.raises(RunFault, match="3 devices needed, 2 available"):
+        shape_of_machine(_workers(3), device_pool("0,1", {}, None))
+
+
+def test_bl10_a_pool_that_was_chosen_makes_every_process_masked() -> None:
+    shape = shape_of_machine(_workers(2), device_pool("0,1", {}, None))
+    assert (shape.devices, shape.masked) == (2, True)
+
+
+def test_more_nodes_than_one_are_refused_on_one_machine() -> None:
+    made = msgspec.structs.replace(_workers(1), nodes=(HEAD, HEAD))
+    with pytest.raises(RunFault, match="needs 2 nodes"):
+        shape_of_machine(made, device_pool("0", {}, None))
