@@ -157,3 +157,20 @@ def test_scratch_folders_and_ports_are_free_again(start: Start) -> None:
     assert code == 0
     assert len(env["WHERE"]) < 40
     assert not Path(env["WHERE"]).parents[1].exists()
+
+
+def test_term_to_the_supervisor_alone_is_an_orderly_end_too(start: Start) -> None:
+    run = start(served(BENCH))
+    run.wait_for("run.ready")
+    os.kill(run.supervisor(), signal.SIGTERM)
+    code, _ = run.end()
+    assert code == 143
+    assert run.verdict()["clean"]
+
+
+def test_ctrl_c_before_anything_is_ready_ends_soon(start: Start) -> None:
+    run = start(served(BENCH, options=("health=503",)))
+    run.wait_for("process.start", process="worker-0")
+    run.popen.send_signal(signal.SIGINT)
+    code, _ = run.end(5)
+    assert code == 130

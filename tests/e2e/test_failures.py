@@ -238,3 +238,17 @@ def test_where_nothing_tells_who_served_as_many_in_a_row_as_there_are_is_enough(
     code, out = start(served(bench, upstreams=untold)).end()
     assert code == 0
     assert "every upstream has served (4 completions)" in out
+
+
+def test_a_fault_that_nobody_planned_for_still_ends_everything_in_order(start: Start) -> None:
+    run = start(served(shell("no/such/folder", "sleep 60", kind="service")))
+    code, out = run.end()
+    assert code == 1
+    assert "the supervisor failed: FileNotFoundError" in out
+    assert {item["process"]: item["state"] for item in run.verdict()["processes"]} == {"worker-0": "stopped"}
+
+
+def test_a_pattern_that_is_none_is_refused_before_anything_starts(start: Start) -> None:
+    code, out = start(served(shell("store", "true", fatal_log=("(",)))).end()
+    assert code == 1
+    assert "store: '(' is not a regular expression" in out

@@ -18,7 +18,7 @@ from inferlane.cli.run_reference import find_run, outputs_option
     metavar="SECONDS",
     help="How long to wait for the end.",
 )
-def cancel(run: str | None, output: str, timeout: float) -> int:
+def cancel(run: str | None, output: str | None, timeout: float) -> int:
     """Stop RUN (a path or an id; the latest if left out) and wait until everything of it is gone.
 
     Exit status: 0 = it is over; 5 = it did not end in time, or runs on another machine.

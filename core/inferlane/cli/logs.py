@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @outputs_option
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run ends.")
 @click.option("-n", "--lines", type=click.IntRange(min=0), default=20, show_default=True, help="Lines of each log.")
-def logs(run: str | None, process: str | None, output: str, follow: bool, lines: int) -> None:
+def logs(run: str | None, process: str | None, output: str | None, follow: bool, lines: int) -> None:
     """Show the end of every log of RUN (a path or an id; the latest if left out), or of one PROCESS."""
     from inferlane.running.followed import LogFollower
     from inferlane.running.tails import printable, tail

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,12 +17,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def outputs_option(command: F) -> F:
     """``-o``: where the run folders are."""
-    option = click.option("-o", "--output", metavar="FOLDER", default="outputs", show_default=True, help="Run folders.")
-    return option(command)
+    text = "Folder of the run folders; default: the cluster file's output_dir, else ./outputs."
+    return click.option("-o", "--output", metavar="FOLDER", help=text)(command)
 
 
-def find_run(reference: str | None, output: str) -> RunDirectory:
-    """The run that is meant."""
+def outputs_folder(output: str | None) -> Path:
+    """``-o``, else the cluster file's ``output_dir``, else ``./outputs``: the same order as of ``run``."""
+    if output is not None:
+        return Path(output)
+    from inferlane.config import load_cluster
+
+    return Path(load_cluster(None, os.environ, Path.cwd()).cluster.output_dir or "outputs")
+
+
+def find_run(reference: str | None, output: str | None) -> RunDirectory:
+    """The run that is meant; a path needs no folder to look in."""
     from inferlane.running.directory import find
 
-    return find(reference, Path(output))
+    is_path = reference is not None and Path(reference).is_dir()
+    return find(reference, Path() if is_path else outputs_folder(output))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from inferlane.cli.run_reference import find_run, outputs_option
+from inferlane.cli.run_reference import find_run, outputs_folder, outputs_option
 
 if TYPE_CHECKING:
     from inferlane.running.directory import RunDirectory
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
 @click.argument("run", metavar="[RUN]", required=False)
 @outputs_option
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-def status(run: str | None, output: str, as_json: bool) -> None:
+def status(run: str | None, output: str | None, as_json: bool) -> None:
     """List runs, or show the processes, endpoint and verdict of RUN (a path or an id)."""
     from inferlane.running.directory import all_runs
 
-    found = [find_run(run, output)] if run is not None else all_runs(Path(output))
+    found = [find_run(run, output)] if run is not None else all_runs(outputs_folder(output))
     if as_json:
         import json
 
@@ -30,7 +29,7 @@ def status(run: str | None, output: str, as_json: bool) -> None:
     elif run is not None:
         _show(found[0])
     elif not found:
-        click.echo(f"no runs in {output}")
+        click.echo(f"no runs in {outputs_folder(output)}")
     else:
         width = max(len(item.id) for item in found)
         for item in found:

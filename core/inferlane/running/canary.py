@@ -18,6 +18,7 @@ from inferlane.values import Plan, PlannedUpstream, Reply
 _ONE_COMPLETION_S = 120.0  # the first one of an engine may compile
 _UNKNOWN_IS_FINAL = 3  # a model that is not found so often in a row is not there
 _LONGEST_PAUSE_S = 5.0
+_PATIENT = 4  # completions in a row that nobody new has served, before they are spaced
 
 
 class Canary:
@@ -41,7 +42,7 @@ class Canary:
     async def sing(self, deadline: float) -> int:
         """Return the number of completions it took. Raises ``RunEnded`` that names stage and worker."""
         await self._take_stock()
-        pause, unknown = 0.5, 0
+        pause, unknown, quiet = 0.5, 0, 0
         while not self._complete():
             if time.monotonic() >= deadline:
                 raise self._ended("not_ready", "deadline")
@@ -57,7 +58,9 @@ class Canary:
             else:
                 self._in_a_row += 1
                 pause, unknown = 0.5, 0
-                await self._look()
+                quiet = 0 if await self._look() else quiet + 1
+                if quiet > _PATIENT:  # counters lag, or the router has favourites: do not turn this into a load
+                    await asyncio.sleep(min(0.05 * (quiet - _PATIENT), 1.0))
         return self.tries
 
     async def _take_stock(self) -> None:
@@ -68,11 +71,14 @@ class Canary:
                 self._before[_key(upstream)] = count
                 self._served[_key(upstream)] = set()
 
-    async def _look(self) -> None:
+    async def _look(self) -> bool:
+        """Who has served by now; ``True`` if somebody is new."""
+        before = sum(map(len, self._served.values()))
         waiting = [upstream for upstream in self._plan.upstreams if self._waits(upstream)]
         counts = await asyncio.gather(*(ask(upstream, self._plan.probe_timeout_s) for upstream in waiting))
         for upstream, count in zip(waiting, counts, strict=True):
             self._served[_key(upstream)] |= grown(self._before[_key(upstream)], count or {})
+        return sum(map(len, self._served.values())) > before
 
     def _waits(self, upstream: PlannedUpstream) -> bool:
         served = self._served.get(_key(upstream))

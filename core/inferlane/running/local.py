@@ -167,6 +167,7 @@ class _LocalRun:
         if clashes:
             raise RunFault("\n".join(clashes))
         preflight.check_bound(bound)
+        preflight.check_patterns(bound)
         return bound
 
     def _write(self, run: RunDirectory, bound: Plan, redactor: Redactor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,8 @@ from urllib.parse import urlsplit
 from inferlane.errors import RunFault
 from inferlane.planning.bind import tokens
 from inferlane.running.addresses import Listener, holders
-from inferlane.values import Need, Plan, PlannedProcess
+from inferlane.running.judge import compiled
+from inferlane.values import HttpCheck, LogCheck, Need, Plan, PlannedProcess
 
 
 def check_public_port(bound: Plan, found: tuple[Listener, ...]) -> None:
@@ -48,6 +50,22 @@ def check_bound(bound: Plan) -> None:
     left = sorted(tokens(bound))
     if left:
         raise RunFault(f"the plan waits for {', '.join(left[:8])}, which a local run does not know")
+
+
+def check_patterns(bound: Plan) -> None:
+    """Regular expressions of gates and logs. Raises ``RunFault`` that names the one that is none, and whose it is."""
+    wanted = [(process.name, pattern) for process in bound.processes for pattern in process.fatal_log]
+    for gate in bound.gates:
+        for check in (*gate.checks, *gate.fail_on):
+            if isinstance(check, LogCheck):
+                wanted += [(gate.name, pattern) for pattern in (check.pattern, check.gone) if pattern]
+            elif isinstance(check, HttpCheck) and check.text:
+                wanted.append((gate.name, check.text))
+    for owner, pattern in wanted:
+        try:
+            compiled(pattern)
+        except re.error as error:
+            raise RunFault(f"{owner}: {pattern!r} is not a regular expression: {error}") from error
 
 
 def check_needs(bound: Plan, environments: Mapping[str, Mapping[str, str]]) -> None:

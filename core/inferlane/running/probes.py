@@ -30,12 +30,12 @@ async def post_json(url: str, document: Mapping[str, Any], timeout_s: float) -> 
 
 async def connect(address: str, timeout_s: float) -> Reply:
     """Whether ``host:port`` accepts a connection: status 200, or 0 with the reason."""
+    return await _bounded(_connect(address), timeout_s)
+
+
+async def _connect(address: str) -> Reply:
     host, _, port = address.rpartition(":")
-    return await _bounded(_connect(host.strip("[]"), int(port)), timeout_s)
-
-
-async def _connect(host: str, port: int) -> Reply:
-    _, writer = await asyncio.open_connection(host, port)
+    _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
     await _close(writer)
     return Reply(status=200)
 

@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import time
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -106,6 +107,9 @@ class Supervisor:
             self._events.write("run.cause", verdict=verdict, process=cause.process, message=cause.message)
             if verdict == "not_ready":
                 self._reporter.table(self.board.rows())
+        except Exception as error:  # noqa: BLE001 - a fault of ours (or a full disk) must still end everything in order
+            verdict, cause = "failed", Cause(kind="internal", message=f"the supervisor failed: {error!r}")
+            self._events.write("run.internal", traceback=traceback.format_exc())
         self._mark("ended")
         await self._tear_down(verdict)
         return Ending(verdict, cause, tuple(self._followers), dict(self._timings), self._summary)

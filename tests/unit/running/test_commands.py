@@ -112,3 +112,11 @@ def test_more_nodes_than_one_are_refused_on_one_machine() -> None:
     made = msgspec.structs.replace(_workers(1), nodes=(HEAD, HEAD))
     with pytest.raises(RunFault, match="needs 2 nodes"):
         shape_of_machine(made, device_pool("0", {}, None))
+
+
+def test_runs_are_looked_for_where_the_cluster_file_puts_them(
+    run: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inferlane.yaml").write_text("output_dir: out\n")
+    assert run.id in CliRunner().invoke(status, [], standalone_mode=False).output
