@@ -68,6 +68,8 @@ def _exporter_blocks(cluster: Cluster, recipe: Recipe) -> list[tuple[str, Mappin
 
 
 _RENAMED = {"container_image": "image"}
+_UNITS = {"power": "W", "temperature": "C", "sm_active": "ratio"}
+"""Units of metrics that a file names and the accelerator's plugin does not."""
 
 
 def _exporter(block: Mapping[str, Any], where: str) -> Exporter:
@@ -77,12 +79,11 @@ def _exporter(block: Mapping[str, Any], where: str) -> Exporter:
     for name, ours in (("index", "index_label"), ("identity", "identity_label")):
         if name in labels:
             fields[ours] = labels[name]
-    metrics = fields.pop("gpu_metrics", None)
-    if metrics is not None:
-        fields["metrics"] = {
-            name: {"series": m["metric"] if isinstance(m, Mapping) else m, "unit": "W" if name == "power" else "%"}
-            for name, m in metrics.items()
-        }
+    known = fields.get("metrics") or {}
+    for name, metric in (fields.pop("gpu_metrics", None) or {}).items():
+        series = metric.get("metric") if isinstance(metric, Mapping) else metric
+        unit = known[name]["unit"] if name in known else _UNITS.get(name, "%")
+        fields["metrics"] = {**fields.get("metrics", {}), name: {"series": series, "unit": unit}}
     if isinstance(fields.get("command"), str):
         fields["command"] = fields["command"].split()
     try:

@@ -150,9 +150,11 @@ class _Planner:
         workers = [d for p in placed for d in worker_drafts(p, engines[p.group.role], pairing.layouts[p.group.role])]
         home = _router_home(router.config, workers, nodes)
         routers = router_drafts(router.owner, router.config, router.layout, nodes, workers, home)
-        beside = [draft for use in services for draft in service_drafts(use, nodes, workers)]
+        beside = [draft for use in services for draft in _some(use, service_drafts(use, nodes, workers))]
         bases = {**self.cluster.ports, **self.recipe.ports}
-        return assign_ports([*workers, *routers, *beside], router.layout, router.config.port, bases, self.shape)
+        drafts = [*workers, *routers, *beside]
+        _check_names(drafts)
+        return assign_ports(drafts, router.layout, router.config.port, bases, self.shape)
 
     def _benchmark(self, nodes: Sequence[Node]) -> list[Draft]:
         block = self.recipe.benchmark
@@ -186,6 +188,24 @@ class _Planner:
     def _stop_on_errors(self) -> None:
         if any(problem.severity == "error" for problem in self.problems):
             raise Refused(dict.fromkeys(self.problems))
+
+
+def _some(use: ServiceUse, drafts: list[Draft]) -> list[Draft]:
+    if drafts or not use.layout.parts:
+        return drafts
+    places = " or ".join(sorted({part.on for part in use.layout.parts}))
+    message = f"'{use.name}' would not run: it is placed on {places}, and the recipe has no such workers"
+    raise Refused([Problem(where=use.where, message=message)])
+
+
+def _check_names(drafts: Sequence[Draft]) -> None:
+    """A process's name is the name of its log and files, so it must be one process's."""
+    seen = {"benchmark": "the benchmark"}
+    for draft in drafts:
+        if draft.name in seen:
+            message = f"process '{draft.name}' has the name of another ({seen[draft.name]}); name it differently"
+            raise Refused([Problem(where=f"{draft.where}.name", message=message)])
+        seen[draft.name] = draft.where
 
 
 def _router_home(config: RouterConfig, workers: Sequence[Draft], nodes: Sequence[Node]) -> Node:

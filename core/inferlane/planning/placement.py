@@ -30,7 +30,7 @@ def nodes_per_worker(gpus: int, gpus_per_node: int) -> int:
     return max(1, -(-gpus // gpus_per_node))
 
 
-def check_totals(wishes: Sequence[Wish], gpus_per_node: int) -> list[Problem]:
+def check_totals(wishes: Sequence[Wish], gpus_per_node: int, spread: bool = False) -> list[Problem]:
     """Every role must fit the nodes it states, before anything is placed."""
     problems = []
     for wish in wishes:
@@ -43,7 +43,7 @@ def check_totals(wishes: Sequence[Wish], gpus_per_node: int) -> list[Problem]:
                     f"give a worker a multiple of {gpus_per_node}",
                 )
             )
-        need = _nodes_needed(group, gpus_per_node)
+        need = _nodes_needed(group, gpus_per_node, spread)
         if wish.nodes is not None and need > wish.nodes:
             problems.append(
                 Problem(
@@ -64,8 +64,8 @@ def check_totals(wishes: Sequence[Wish], gpus_per_node: int) -> list[Problem]:
     return problems
 
 
-def _nodes_needed(group: Group, gpus_per_node: int) -> int:
-    if group.nodes > 1:
+def _nodes_needed(group: Group, gpus_per_node: int, spread: bool) -> int:
+    if group.nodes > 1 or spread:
         return group.workers * group.nodes
     fit = max(1, gpus_per_node // group.gpus)
     return -(-group.workers // fit)
@@ -76,17 +76,16 @@ def place(
 ) -> tuple[list[Placed], list[Problem]]:
     """Pack workers left to right in plan order; a role that shares goes on where the one before ended.
 
-    A worker that needs whole nodes never starts on a partly used one. ``spread`` gives each smaller worker a node of
-    its own.
+    A role that states its nodes starts on fresh ones. A worker that needs whole nodes never starts on a node that is
+    partly used. ``spread`` gives each smaller worker a node of its own.
     """
     placed: list[Placed] = []
-    node = offset = 0
+    node = offset = reserved = 0
     for wish in wishes:
         group = wish.group
-        start = node
-        if offset and wish.nodes is not None:
-            node, offset = node + 1, 0
-            start = node
+        if wish.nodes is not None:  # a role keeps the nodes it states, also those it leaves empty
+            node, offset = max(reserved, node + bool(offset)), 0
+            reserved = node + wish.nodes
         for worker in range(group.workers):
             whole = group.gpus >= gpus_per_node or group.nodes > 1
             if offset and (whole or offset + group.gpus > gpus_per_node):
@@ -103,8 +102,6 @@ def place(
             offset += group.gpus
             if offset == gpus_per_node or spread:
                 node, offset = node + 1, 0
-        if wish.nodes is not None:  # a role keeps the nodes it states, also those it leaves empty
-            node = max(node, start + wish.nodes) if not offset else node
     return placed, []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,12 @@ from inferlane.errors import Refused
 from inferlane.plugins import Plugins, Service
 from inferlane.values import Fleet, Part, Problem, ServiceLayout, ServiceRequest
 from inferlane.values.configs import ServiceConfig
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""Names of services become names of processes, logs and folders."""
+
+IMPLIED = "services"
+"""The recipe path of a service that no item of the recipe declares."""
 
 ALONE = ServiceLayout(parts=(Part(per="run"),))
 """The layout of a service whose plugin gives none: one process on the head node."""
@@ -40,9 +47,7 @@ def collect_services(
         use = _use(block, f"services[{index}]", fleet, plugins)
         if not use.config.enabled:
             continue
-        if use.name in uses:
-            raise Refused([Problem(where=f"{use.where}.name", message=f"two services are called '{use.name}'")])
-        uses[use.name] = use
+        _add(uses, use)
         requests += use.layout.services
     types = {use.owner.type for use in uses.values()}
     while requests:
@@ -54,10 +59,22 @@ def collect_services(
         if request.type in types:
             continue
         asked[request.type] = request
-        use = _use({"type": request.type, **request.options}, "services", fleet, plugins)
-        uses[use.name] = use
+        use = _use({"type": request.type, **request.options}, IMPLIED, fleet, plugins)
+        _add(uses, use)
         requests += use.layout.services
     return list(uses.values())
+
+
+def _add(uses: dict[str, ServiceUse], use: ServiceUse) -> None:
+    if not NAME.fullmatch(use.name):
+        message = f"{use.name!r} cannot be a file name; use letters, digits, '.', '_' and '-', a letter or digit first"
+        raise Refused([Problem(where=f"{use.where}.name", message=message)])
+    if use.name in uses:
+        other = uses[use.name]
+        declared = other if use.where == IMPLIED else use
+        message = f"two services are called '{use.name}', of types '{other.owner.type}' and '{use.owner.type}'"
+        raise Refused([Problem(where=f"{declared.where}.name", message=f"{message}; give them different names")])
+    uses[use.name] = use
 
 
 def _use(block: Mapping[str, Any], where: str, fleet: Fleet, plugins: Plugins) -> ServiceUse:

@@ -76,7 +76,7 @@ def choose_sizes(recipe: Recipe, gpus_per_node: int, problems: list[Problem]) ->
             kv_events={} if block.kv_events is True else block.kv_events or None,
         )
         wishes.append(Wish(group, stated))
-    problems += check_totals(wishes, gpus_per_node)
+    problems += check_totals(wishes, gpus_per_node, recipe.resources.spread_workers)
     return wishes
 
 

@@ -1,0 +1,92 @@
+"""Names, places and requests of services."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from inferlane.testing.plans import plan_of, problems_of, recipe_block
+from inferlane.values import Plan
+
+
+def recipe(*services: dict[str, Any]) -> dict[str, Any]:
+    roles = {"prefill": {"nodes": 2, "workers": 2, "gpus": 8}, "decode": {"nodes": 1, "gpus": 8}}
+    return recipe_block("mock", "mock", roles, services=list(services))
+
+
+def nodes_of(plan: Plan, type: str) -> list[str]:
+    return [process.slots[0].node.name for process in plan.processes if process.type == type]
+
+
+@pytest.mark.parametrize(
+    ("place", "nodes"),
+    [
+        ({}, ["n0"]),
+        ({"node": "head"}, ["n0"]),
+        ({"node": "all"}, ["n0", "n1", "n2"]),
+        ({"node": "prefill"}, ["n0", "n1"]),
+        ({"node": "decode"}, ["n2"]),
+        ({"node": "prefill", "per": "worker"}, ["n0", "n1"]),
+    ],
+)
+def test_a_service_stands_where_it_is_placed(place: dict[str, str], nodes: list[str]) -> None:
+    plan = plan_of(recipe({"name": "cache", "command": "sleep 600", "placement": place}))
+    assert nodes_of(plan, "generic") == nodes
+
+
+def test_a_service_for_a_role_that_the_recipe_lacks_is_refused_and_not_left_out() -> None:
+    [problem] = problems_of(recipe({"name": "cache", "command": "sleep 600", "placement": {"node": "agg"}}))
+    assert problem.where == "services[0]"
+    assert problem.message == "'cache' would not run: it is placed on agg, and the recipe has no such workers"
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "a b", "", ".hidden", "x" * 101, "a\nb"])
+def test_a_name_that_cannot_be_a_file_name_is_refused(name: str) -> None:
+    if name == "":
+        assert plan_of(recipe({"name": name, "command": "sleep 600"})).process("generic")
+        return
+    [problem] = problems_of(recipe({"name": name, "command": "sleep 600"}))
+    assert problem.where == "services[0].name"
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("decode-0", "roles.decode"), ("mock", "frontend"), ("benchmark", "the benchmark")]
+)
+def test_a_service_may_not_have_the_name_of_another_process(name: str, other: str) -> None:
+    [problem] = problems_of(recipe({"name": name, "command": "sleep 600"}))
+    assert problem.where == "services[0].name"
+    assert problem.message == f"process '{name}' has the name of another ({other}); name it differently"
+
+
+def test_two_services_of_one_name_are_refused() -> None:
+    one = {"name": "cache", "command": "sleep 600"}
+    [problem] = problems_of(recipe(one, one))
+    assert problem.where == "services[1].name"
+    assert "two services are called 'cache'" in problem.message
+
+
+def test_a_service_that_nobody_declared_does_not_replace_one_of_its_name() -> None:
+    block = recipe({"name": "gpu-exporter", "command": "sleep 600"}) | {"telemetry": {"enabled": True}}
+    [problem] = problems_of(block)
+    assert problem.where == "services[0].name"
+    assert "of types 'generic' and 'gpu-exporter'" in problem.message
+
+
+def test_a_service_that_is_not_enabled_is_left_out() -> None:
+    plan = plan_of(recipe({"name": "cache", "command": "sleep 600", "enabled": False}))
+    assert not nodes_of(plan, "generic")
+
+
+def test_a_service_starts_in_its_phase_and_its_gate_blocks_the_next() -> None:
+    ready = {"name": "cache", "command": "cache", "start": "before_workers", "readiness": {"port": 7000}}
+    plan = plan_of(recipe(ready))
+    [gate] = [gate for gate in plan.gates if "cache" in gate.name]
+    assert (plan.process("cache").phase, gate.before) == ("before_workers", "workers")
+
+
+def test_the_port_that_a_service_says_is_kept_free_for_it() -> None:
+    ready = {"name": "cache", "command": "cache", "readiness": {"port": 6100}}
+    plan = plan_of(recipe(ready))
+    assert plan.process("cache").ports["ready"].first == 6100
+    assert plan.process("prefill-0").ports["http"].first == 6101
