@@ -39,14 +39,16 @@ Orders = Callable[[Plan], Mapping[str, bytes]]
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How to run. ``documents``: files to keep in the run folder (name to content). ``devices``: the words of this
-    machine's devices. ``tokens``: further values for ``bind``. ``serve``: leave the benchmark out, serve until stopped
-    or for ``serve_s`` seconds. ``guardian``: the guardian's process id. ``announce``: tells it the run folder.
+    """How to run. ``patience_s``: how long generation may go on failing while every gate holds. ``documents``: files to
+    keep in the run folder (name to content). ``devices``: the words of this machine's devices. ``tokens``: further
+    values for ``bind``. ``serve``: leave the benchmark out, serve until stopped or for ``serve_s`` seconds.
+    ``guardian``: the guardian's process id. ``announce``: tells it the run folder.
     """
 
     outputs: Path
     environ: Mapping[str, str]
     grace_s: float = 30.0
+    patience_s: float = 240.0
     as_json: bool = False
     serve: bool = False
     serve_s: float | None = None
@@ -186,6 +188,7 @@ class _LocalRun:
     ) -> Supervisor:
         settings = Settings(
             grace_s=self._options.grace_s,
+            patience_s=self._options.patience_s,
             serve_s=self._options.serve_s,
             guardian=self._options.guardian,
             summarise=self._hooks.summarise,

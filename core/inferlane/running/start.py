@@ -24,6 +24,9 @@ from inferlane.running.local import Hooks, RunOptions, run_plan
 from inferlane.running.preflight import host_memory
 from inferlane.values import Plan, PluginCheck, Reply, Summary, Verdict
 
+_PATIENCE_S = 240.0  # a first completion may compile, and a router's circuit breaker stays open for a minute
+_REHEARSED_PATIENCE_S = 20.0
+
 
 @dataclass(frozen=True)
 class Wish:
@@ -143,6 +146,7 @@ def _options(wish: Wish, prepared: Prepared, pool: Pool | None, announce: Callab
         outputs=Path(wish.output or prepared.site.output_dir or "outputs"),
         environ={**os.environ, **prepared.secrets},
         grace_s=wish.grace_s,
+        patience_s=_PATIENCE_S if wish.rehearsal is None else _REHEARSED_PATIENCE_S,
         as_json=wish.as_json,
         serve=wish.serve,
         pass_environment=prepared.site.pass_environment,

@@ -36,11 +36,12 @@ _MINUTE_S = 60.0
 
 @dataclass(frozen=True)
 class Settings:
-    """``grace_s``: the budget of the teardown. ``serve_s``: end a run without a benchmark after so long, well.
-    ``guardian``: its process id, if there is one.
+    """``grace_s``: the budget of the teardown. ``patience_s``: how long generation may go on failing while every gate
+    holds. ``serve_s``: end a run without a benchmark after so long, well. ``guardian``: its process id, if any.
     """
 
     grace_s: float = 30.0
+    patience_s: float = 240.0
     serve_s: float | None = None
     guardian: int | None = None
     summarise: Summarise | None = None
@@ -145,7 +146,8 @@ class Supervisor:
     async def _generate(self) -> None:
         self._mark("gates")
         if self._plan.endpoint is not None and self._plan.upstreams:
-            canary = Canary(self._plan, self.board, self._causes.explain)
+            patience = self._settings.patience_s
+            canary = Canary(self._plan, self.board, self._causes.explain, self._reporter.line, patience)
             self._events.write("generation.start", stage=canary.stage)
             tries = await canary.sing(self._deadline())
             self._events.write("generation.done", stage=canary.stage, tries=tries)
