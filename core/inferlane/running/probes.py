@@ -46,7 +46,7 @@ async def _bounded(exchange: Any, timeout_s: float) -> Reply:
             reply: Reply = await exchange
             return reply
     except TimeoutError:
-        return Reply(body=f"nothing within {timeout_s:g} s")
+        return Reply(body=f"nothing within {timeout_s:.3g} s")
     except ConnectionRefusedError:
         return Reply(body="connection refused")
     except (OSError, EOFError, ValueError) as error:
