@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from inferlane.testing.plans import recipe_block
+from inferlane.planning import bind
+from inferlane.testing.plans import option, recipe_block
 from inferlane.values import HttpCheck, Rows
 
 RIVAL = """
@@ -175,3 +176,8 @@ def test_the_words_of_a_generic_service_are_its_own_and_no_flags_of_the_recipe(p
     service = {"name": "cache", "command": "cache-server --port 7000", "args": ["--size", "1g"]}
     made = plan(recipe_block(None, "none", {}, services=[service]))
     assert made.process("cache").argv == ("cache-server", "--port", "7000", "--size", "1g")
+
+
+def test_a_store_listens_at_an_ipv6_address_in_brackets(plan: Any, cases: Any) -> None:
+    bound = bind(plan(cases.dynamo()), {"n0.host": "[2001:db8::7]", "n0.bind": "2001:db8::7"})
+    assert option(bound.process("etcd"), "--listen-client-urls") == "http://[2001:db8::7]:2379"

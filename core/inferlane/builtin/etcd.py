@@ -42,10 +42,10 @@ def inferlane_service_layout(service: EtcdConfig, fleet: Fleet) -> ServiceLayout
 
 @hookimpl
 def inferlane_service_command(service: EtcdConfig, process: Process, run: Run) -> Command | None:
-    listen = f"http://{process.node.bind}:{process.ports['client']}"
-    peer = f"http://{process.node.bind}:{process.ports['peer']}"
+    listen = f"http://{process.node.host}:{process.ports['client']}"
+    peer = f"http://{process.node.host}:{process.ports['peer']}"
     args = ["--data-dir", process.dirs["data"], "--listen-client-urls", listen, "--listen-peer-urls", peer]
-    args += ["--advertise-client-urls", f"http://{process.node.host}:{process.ports['client']}"]
+    args += ["--advertise-client-urls", listen]
     return Command(
         program=("etcd",), args=tuple(args), twin=Twin(prefer_real=True, install="the Debian package etcd-server")
     )

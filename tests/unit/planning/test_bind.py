@@ -42,9 +42,10 @@ def test_braces_that_are_no_tokens_survive() -> None:
 
 
 def test_a_token_inside_json_inside_an_argument_stays_valid_json() -> None:
-    plan = plan_of(recipe_block("sglang", "sglang-router", {"agg": {"nodes": 1, "gpus": 1, "kv_events": True}}))
-    bound = bind(plan, {"n0.bind": "2001:db8::7", "n0.host": "[2001:db8::7]"})
-    assert json.loads(option(bound.process("agg-0"), "--kv-events-config"))["endpoint"] == "tcp://2001:db8::7:5200"
+    args = {"kv-config": '{"peer": "{n0.host}:1"}'}
+    plan = plan_of(recipe_block("mock", "mock", {"agg": {"nodes": 1, "gpus": 1, "args": args}}))
+    bound = bind(plan, {"n0.host": "[2001:db8::7]"})
+    assert json.loads(option(bound.process("agg-0"), "--kv-config")) == {"peer": "[2001:db8::7]:1"}
 
 
 @pytest.mark.parametrize("value", ['a"b', "a\\b", "a{b", "a}b", "a\nb", "a\x00b", "$(touch x)", "a;b", "a`b", "a'b"])

@@ -114,7 +114,7 @@ def inferlane_engine_command(engine: SglangConfig, process: Process, run: Run) -
         args += ["--nnodes", str(process.count), "--node-rank", str(process.index)]
     events = _kv_events(engine, str(process.role), process.kv_events)
     if events is not None:
-        endpoint = f"tcp://{process.node.bind}:{ports['kv_events']}"
+        endpoint = f"tcp://*:{ports['kv_events']}"  # the engine binds only what has a wildcard, and dials all else
         args += ["--kv-events-config", json.dumps({**events, "endpoint": endpoint}, separators=(",", ":"))]
     if _metrics(process.args):
         args.append("--enable-metrics")

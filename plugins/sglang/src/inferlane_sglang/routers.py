@@ -33,7 +33,7 @@ from inferlane.api import (
     hookimpl,
 )
 from inferlane.values import ArgStyle
-from inferlane_sglang.arguments import argument
+from inferlane_sglang.arguments import argument, size
 
 PLUGIN_API = 1
 
@@ -74,15 +74,16 @@ def inferlane_routers() -> Sequence[RouterSpec]:
 def inferlane_router_layout(router: RouterConfig, fleet: Fleet) -> RouterLayout | None:
     if _direct(router, fleet):
         return RouterLayout(front="upstream", problems=tuple(_unused_arguments(router)))
-    metrics = argument(router.args, "prometheus-port")
+    metrics = size(router.args, ("prometheus-port",))
     ports = (
         Port(name="http", base=8000, public=True),
-        Port(name="metrics", base=int(metrics or METRICS_BASE), pinned=metrics is not None, public=True),
+        Port(name="metrics", base=metrics or METRICS_BASE, pinned=metrics is not None, public=True),
     )
     return RouterLayout(
         parts=(Part(per="run", ports=ports, metrics=Metrics(port="metrics")),),
         ready_workers_first=True,
         features=("dp-aware",) if argument(router.args, "dp-aware") else (),
+        problems=tuple(_bad_port(metrics)),
     )
 
 
@@ -122,6 +123,13 @@ def inferlane_router_gates(router: RouterConfig, run: Run) -> Sequence[Gate] | N
 def _direct(router: RouterConfig, fleet: Fleet) -> bool:
     single = fleet.protocol == "openai" and fleet.workers() == 1
     return router.type == "sglang" and single and argument(router.args, "policy") is None
+
+
+def _bad_port(metrics: int | None) -> list[Problem]:
+    if metrics is None or 0 < metrics < 65536:
+        return []
+    message = "must be a port number; leave it out to have one chosen"
+    return [Problem(where="frontend.args.prometheus-port", message=message)]
 
 
 def _unused_arguments(router: RouterConfig) -> list[Problem]:
