@@ -12,8 +12,8 @@ from inferlane.plugins import Plugins
 from inferlane.rehearsal import RehearsalOptions, rehearse
 from inferlane.testing.plans import plan_of
 
-NAMES = ("moriio", "nixl", "hybrid", "headless", "atom", "umbp", "trtllm")
-NAMES += ("stranger", "sidecar", "rank_servers", "mixed")
+NAMES = ["moriio", "nixl", "hybrid", "headless", "atom", "umbp", "trtllm"]
+NAMES += ["stranger", "sidecar", "rank_servers", "mixed"]
 SA_BENCH = {"type": "sa-bench", "isl": 8, "osl": 8, "concurrencies": "4x8"}
 
 

@@ -41,11 +41,8 @@ def test_a_service_for_a_role_that_the_recipe_lacks_is_refused_and_not_left_out(
     assert problem.message == "'cache' would not run: it is placed on agg, and the recipe has no such workers"
 
 
-@pytest.mark.parametrize("name", ["../../x", "a/b", "a b", "", ".hidden", "x" * 101, "a\nb"])
+@pytest.mark.parametrize("name", ["../../x", "a/b", "a b", ".hidden", "x" * 101, "a\nb"])
 def test_a_name_that_cannot_be_a_file_name_is_refused(name: str) -> None:
-    if name == "":
-        assert plan_of(recipe({"name": name, "command": "sleep 600"})).process("generic")
-        return
     [problem] = problems_of(recipe({"name": name, "command": "sleep 600"}))
     assert problem.where == "services[0].name"
 
@@ -57,6 +54,10 @@ def test_a_service_may_not_have_the_name_of_another_process(name: str, other: st
     [problem] = problems_of(recipe({"name": name, "command": "sleep 600"}))
     assert problem.where == "services[0].name"
     assert problem.message == f"process '{name}' has the name of another ({other}); name it differently"
+
+
+def test_a_service_without_a_name_has_that_of_its_type() -> None:
+    assert plan_of(recipe({"command": "sleep 600"})).process("generic").program == ("sleep",)
 
 
 def test_two_services_of_one_name_are_refused() -> None:
