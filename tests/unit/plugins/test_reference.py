@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inferlane.plugins.reference import markdown, hook_reference
+from inferlane.plugins.reference import hook_reference, markdown
 
 
 def test_an_example_block_becomes_a_fence_and_literals_become_code() -> None:
