@@ -164,13 +164,13 @@ def test_the_metrics_port_is_always_given_and_stays_off_the_workers() -> None:
 
 @pytest.mark.parametrize("key", ["prometheus-port", "prometheus_port"])
 def test_a_metrics_port_of_the_recipe_is_taken_once_and_exactly(key: str) -> None:
-    router = plan_of(disaggregated(**{key: 29555})).process("sglang-router")
+    router = plan_of(disaggregated("sglang-router", **{key: 29555})).process("sglang-router")
     assert router.ports["metrics"].first == 29555
     assert router.args.count("--prometheus-port") == 1
 
 
 def test_a_metrics_port_that_is_taken_is_refused_naming_both() -> None:
-    [problem] = problems_of(disaggregated(**{"prometheus-port": 8000}))
+    [problem] = problems_of(disaggregated("sglang-router", **{"prometheus-port": 8000}))
     assert "port 8000 on n0" in problem.message
     assert "sglang-router.metrics" in problem.message
     assert "sglang-router.http" in problem.message
