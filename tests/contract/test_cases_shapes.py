@@ -180,3 +180,51 @@ def test_the_metadata_of_the_cases_lists_every_module(case_site: Any) -> None:
     helpers = {"__init__", "arguments", "recipes"}
     modules = {path.stem for path in (folder / "case_plugins").glob("*.py")} - helpers
     assert {name for name in modules if f"= case_plugins.{name}\n" not in listed} == set()
+
+
+@pytest.mark.parametrize(
+    ("layout", "words"),
+    [
+        ("EngineLayout(parts=(Part(),))", "part 'main' serves at port 'http', which it does not have"),
+        ("EngineLayout(parts=(Part(name='a', ports=(HTTP,)),))", "no part is called 'main', which is said to serve"),
+        ("EngineLayout(parts=(Part(ports=(HTTP,)), Part(ports=(HTTP,))))", "two parts are called 'main'"),
+        ("EngineLayout(parts=(Part(ports=(HTTP, HTTP)),))", "part 'main' has two ports 'http'"),
+        ("EngineLayout(parts=(Part(ports=(HTTP,), metrics=Metrics(port='m')),))", "has no port 'm' for its metrics"),
+        ("EngineLayout(parts=(Part(ports=(HTTP, Port(name='b', base=9000, width=0))),))", "port 'b' is 0 wide"),
+        ("EngineLayout(parts=(Part(per='rank', gpus_per_rank=0, ports=(HTTP,)),))", "has 0 devices per rank"),
+    ],
+)
+def test_a_layout_that_disagrees_with_itself_is_one_line(layout: str, words: str, cases: Any, case_plugin: Any) -> None:
+    body = f"""
+    HTTP = Port(name="http", base=6100, public=True)
+
+    @hookimpl
+    def inferlane_engine_layout(engine, group, fleet):
+        return {layout}
+    """
+    case_plugin("case-odd-1", "inferlane.engines", "case-odd", body)
+    with pytest.raises(PluginFault) as fault:
+        plan_of(cases.stranger() | {"engine": "case-odd"})
+    assert str(fault.value).startswith("plugin case-odd (case-odd-1 1.0): its layout disagrees with itself: ")
+    assert words in str(fault.value)
+    assert "\n" not in str(fault.value)
+
+
+def test_a_router_without_its_public_port_is_one_line(cases: Any, case_plugin: Any) -> None:
+    text = """
+    from inferlane.api import *
+
+    PLUGIN_API = 1
+
+    @hookimpl
+    def inferlane_routers():
+        accepts = (Accept(protocol="*"),)
+        return [RouterSpec(type="case-shut", summary="no door", config=RouterConfig, accepts=accepts)]
+
+    @hookimpl
+    def inferlane_router_layout(router, fleet):
+        return RouterLayout(parts=(Part(per="run", ports=(Port(name="http", base=8000),)),))
+    """
+    case_plugin("case-shut-1", "inferlane.routers", "case-shut", text)
+    with pytest.raises(PluginFault, match="no part has the public port 'http'"):
+        plan_of(cases.rank_servers("case-shut"))

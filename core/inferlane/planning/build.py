@@ -15,6 +15,7 @@ from inferlane.planning.commands import CommandBuilder
 from inferlane.planning.drafts import Draft, router_drafts, service_drafts, worker_drafts
 from inferlane.planning.environment import Trace
 from inferlane.planning.flag_check import FlagCheck
+from inferlane.planning.layout_check import check_layout
 from inferlane.planning.pairing import EngineChoice, Pairing, pair
 from inferlane.planning.placement import Placed, Wish, place
 from inferlane.planning.port_plan import assign_ports
@@ -82,6 +83,7 @@ class _Planner:
         config = parse_block(owner.parse, self.recipe.frontend, "frontend")
         pairing = pair(owner, config, engines, [wish.group for wish in wishes])
         layout = owner.layout(config, pairing.fleet) or RouterLayout()
+        check_layout(owner, layout)
         return RouterChoice(owner, config, layout), pairing
 
     def _services(self, pairing: Pairing, front: RouterLayout, accelerator: AcceleratorUse) -> list[ServiceUse]:

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from inferlane.errors import Refused
+from inferlane.planning.layout_check import check_layout
 from inferlane.plugins import Engine, Router
 from inferlane.values import Accept, EngineLayout, Fleet, Group, Problem
 from inferlane.values.configs import EngineConfig, RouterConfig
@@ -68,6 +69,7 @@ def _layouts(
         layout = choice.owner.layout(choice.config, group, fleet)
         if layout is None:
             return None
+        check_layout(choice.owner, layout)
         offered = {port.name for part in layout.parts for port in part.ports if port.public}
         lacking = [name for name in accept.ports.get(group.role, ()) if name not in offered]
         if lacking:

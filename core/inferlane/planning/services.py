@@ -9,6 +9,7 @@ from typing import Any
 
 from inferlane.config import parse_block
 from inferlane.errors import Refused
+from inferlane.planning.layout_check import check_layout
 from inferlane.plugins import Plugins, Service
 from inferlane.values import Fleet, Part, Problem, ServiceLayout, ServiceRequest
 from inferlane.values.configs import ServiceConfig
@@ -81,6 +82,7 @@ def _use(block: Mapping[str, Any], where: str, fleet: Fleet, plugins: Plugins) -
     owner = plugins.service(str(block.get("type", "generic")))
     config = parse_block(owner.parse, {"type": owner.type, **block}, where)
     layout = owner.layout(config, fleet) or ALONE
+    check_layout(owner, layout)
     return ServiceUse(config.name or owner.type, owner, config, layout, where)
 
 
