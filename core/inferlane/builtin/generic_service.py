@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from inferlane.api import (
     Check,
@@ -119,6 +119,18 @@ class GenericConfig(ServiceConfig):
     readiness: Readiness | None = Field(default=None, description="what must hold before the next phase")
     critical: bool = Field(default=False, description="whether its exit fails the run")
     inherit_discovery_env: bool = Field(default=True, description="no effect: services are told of each other anyway")
+
+    @field_validator("command")
+    @classmethod
+    def _has_a_program(cls, command: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        """Splits as it will be split later, so that a fault is told at its own line."""
+        try:
+            words = shlex.split(command) if isinstance(command, str) else command
+        except ValueError as fault:
+            raise ValueError(f"cannot be split into words ({fault}); write it as a list of words") from fault
+        if not words or not words[0]:
+            raise ValueError("names no program; write the program and its arguments")
+        return command
 
 
 @hookimpl

@@ -13,7 +13,7 @@ from inferlane.planning.accelerators import AcceleratorUse, choose_accelerator
 from inferlane.planning.assemble import RouterChoice, assemble, run_view, versions
 from inferlane.planning.commands import CommandBuilder
 from inferlane.planning.drafts import Draft, router_drafts, service_drafts, worker_drafts
-from inferlane.planning.environment import Trace
+from inferlane.planning.environment import Trace, one_sided
 from inferlane.planning.flag_check import FlagCheck
 from inferlane.planning.layout_check import check_layout
 from inferlane.planning.pairing import EngineChoice, Pairing, pair
@@ -53,6 +53,8 @@ class _Planner:
         accelerator, missing = choose_accelerator(self.recipe, self.cluster, self.shape, self.plugins, self.problems)
         engines = choose_engines(self.recipe, self.plugins, self.problems)
         wishes = choose_sizes(self.recipe, gpus_per_node, self.problems)
+        sides = {role: block.env for role, block in self.recipe.roles.items()}
+        self.problems += one_sided(sides, {**self.cluster.environment, **self.recipe.environment})
         router, pairing = self._router(engines, wishes)
         services = self._services(pairing, router.layout, accelerator)
         self._layout_problems(pairing, router.layout, services, engines)
@@ -156,6 +158,7 @@ class _Planner:
         bases = {**self.cluster.ports, **self.recipe.ports}
         drafts = [*workers, *routers, *beside]
         _check_names(drafts)
+        self.problems += _unknown_ports(self.recipe, drafts)
         return assign_ports(drafts, router.layout, router.config.port, bases, self.shape)
 
     def _benchmark(self, nodes: Sequence[Node]) -> list[Draft]:
@@ -208,6 +211,13 @@ def _check_names(drafts: Sequence[Draft]) -> None:
             message = f"process '{draft.name}' has the name of another ({seen[draft.name]}); name it differently"
             raise Refused([Problem(where=f"{draft.where}.name", message=message)])
         seen[draft.name] = draft.where
+
+
+def _unknown_ports(recipe: Recipe, drafts: Sequence[Draft]) -> list[Problem]:
+    known = sorted({f"{draft.owner.type}.{port.name}" for draft in drafts for port in draft.part.ports})
+    message = f"this run has no such port, so it has no effect; there are {', '.join(known)}"
+    unknown = sorted(set(recipe.ports) - set(known))
+    return [Problem(where=f"ports.{name}", severity="warning", message=message) for name in unknown]
 
 
 def _router_home(config: RouterConfig, workers: Sequence[Draft], nodes: Sequence[Node]) -> Node:

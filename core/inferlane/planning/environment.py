@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from inferlane.values import Env, Problem
+from inferlane.values import Env, Problem, Role
 
 Trace = Callable[[str, str, str, "str | None"], None]
 """Called as ``trace(process, subject, origin, value)`` for each layer, lowest first."""
@@ -69,3 +69,19 @@ def split(merged: Mapping[str, str | None], mask: Env) -> tuple[dict[str, str], 
     """Variables to set (without the mask, which is per slot) and names to remove."""
     env = {name: value for name, value in merged.items() if value is not None and name not in mask}
     return env, tuple(sorted(name for name, value in merged.items() if value is None))
+
+
+FABRIC = ("GLOO_", "MC_", "MORI_", "NCCL_", "UCX_")
+"""Prefixes of variables that both ends of a transfer must agree on."""
+
+
+def one_sided(sides: Mapping[Role, Env], everywhere: Env) -> Iterator[Problem]:
+    """Warnings for fabric variables that only one of prefill and decode sets. ``sides``: role to its environment."""
+    pairs: tuple[tuple[Role, Role], ...] = (("prefill", "decode"), ("decode", "prefill"))
+    for role, other in pairs:
+        if role not in sides or other not in sides:
+            return
+        for name, value in sides[role].items():
+            if value is not None and name.startswith(FABRIC) and name not in {*sides[other], *everywhere}:
+                message = f"{name} is set for {role} and not for {other}; both ends of a transfer usually need it"
+                yield Problem(where=f"roles.{role}.env.{name}", severity="warning", message=message)

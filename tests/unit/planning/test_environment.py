@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from inferlane.planning.environment import Layer, merge_environment, split
 from inferlane.testing.plans import plan_of, problems_of, recipe_block
 from inferlane.values import Problem
@@ -123,3 +125,20 @@ def test_a_contradiction_in_a_plan_names_the_line_of_the_role() -> None:
     }
     [problem] = problems_of(recipe)
     assert problem.where == "roles.decode.env.SGLANG_DISAGGREGATION_FORCE_QUERY_PREFILL_DP_RANK"
+
+
+def disaggregated(prefill: dict[str, str], **more: dict[str, str]) -> dict[str, Any]:
+    role = {"nodes": 1, "gpus": 8}
+    return recipe_block("mock", "mock", {"prefill": role | {"env": prefill}, "decode": role}) | more
+
+
+def test_bl06_a_fabric_variable_of_one_role_only_is_a_warning_that_names_both() -> None:
+    [warning] = plan_of(disaggregated({"MC_GID_INDEX": "1", "OTHER": "1"})).warnings
+    assert (warning.where, warning.severity) == ("roles.prefill.env.MC_GID_INDEX", "warning")
+    assert warning.message.startswith("MC_GID_INDEX is set for prefill and not for decode")
+
+
+def test_bl06_a_fabric_variable_that_reaches_both_roles_is_none() -> None:
+    recipe = disaggregated({"NCCL_IB_HCA": "a"}, environment={"NCCL_IB_HCA": "a"})
+    assert not plan_of(recipe).warnings
+    assert not plan_of(disaggregated({"UCX_TLS": "rc"}), {"environment": {"UCX_TLS": "rc"}}).warnings

@@ -91,3 +91,17 @@ def test_the_port_that_a_service_says_is_kept_free_for_it() -> None:
     plan = plan_of(recipe(ready))
     assert plan.process("cache").ports["ready"].first == 6100
     assert plan.process("prefill-0").ports["http"].first == 6101
+
+
+@pytest.mark.parametrize("command", ["", "  ", "cache 'unclosed", [], [""]])
+def test_a_command_without_a_program_is_refused_at_its_own_line(command: Any) -> None:
+    [problem] = problems_of(recipe({"name": "cache", "command": command}))
+    assert problem.where == "services[0].command"
+
+
+def test_a_base_for_a_port_that_the_run_has_not_is_a_warning_that_lists_them() -> None:
+    plan = plan_of(recipe() | {"ports": {"mock.htpp": 7000, "mock.http": 7100}})
+    [warning] = plan.warnings
+    assert warning.where == "ports.mock.htpp"
+    assert warning.message.endswith("there are mock.bootstrap, mock.http")
+    assert plan.process("prefill-0").ports["http"].first == 7100
