@@ -2,8 +2,8 @@
 
     python benchmarks/startup.py [RUNS]
 
-Each command is started RUNS times (default 15), in turn with the bare interpreter, and medians are compared. Exit status 1
-if a bar is missed: ``--help`` 6x, ``plan`` of the quickstart 20x.
+Each command is started RUNS times (default 15), in turn with the bare interpreter, and medians are compared. Exit
+status 1 if a bar is missed: ``--help`` 6x, ``plan`` of the quickstart 20x.
 """
 
 from __future__ import annotations

@@ -24,19 +24,19 @@ class InferlaneError(Exception):
     exit_code = EXIT_FAILED
 
 
-class UsageFault(InferlaneError):
+class UsageFault(InferlaneError):  # noqa: N818 - the project's word for what a user can mend
     """The command line, recipe or cluster file is wrong."""
 
     exit_code = EXIT_USAGE
 
 
-class PluginFault(InferlaneError):
+class PluginFault(InferlaneError):  # noqa: N818 - the project's word for what a user can mend
     """A plugin that is needed is missing, broken or refused."""
 
     exit_code = EXIT_PLUGIN
 
 
-class RunFault(InferlaneError):
+class RunFault(InferlaneError):  # noqa: N818 - the project's word for what a user can mend
     """The run could not be started or did not succeed."""
 
     exit_code = EXIT_FAILED

@@ -17,15 +17,15 @@ VARIABLE = "INFERLANE_TWIN"
 class Orders(Value, frozen=True, kw_only=True):
     """Orders of one twin.
 
-    ``host``: the address its ports are bound on. ``ports``: the blocks the engine would bind; the twin binds each number
-    of every ``held`` block (those its own argv makes it serve on included). ``mask``: the device variables it must see,
-    exactly; ``absent``: names it must not see. ``ranks``: data-parallel ranks it serves. ``load_s``: seconds until it is
-    healthy. ``tokens_per_s``: pace of a stream, 0 = as fast as it goes. ``fault``: ``""`` or one of ``slow@S`` (healthy
-    after S seconds), ``crash@S`` and ``exit0@S`` (S seconds after its start), ``hang@S`` (answers nothing from then on),
-    ``never-healthy``, ``error`` (each completion answers 503), ``zero`` (a completion of no tokens), ``crash-on@N`` (dies at
-    its Nth completion), ``hang-one@N`` (never answers its Nth completion), ``ignore-term``. ``flags``:
-    ``package:resource`` of the engine's flag table; ``strict_flags``: an unknown flag is an error (exit 2), else a warning
-    on its log. ``options``: the ``Twin.options`` of the command.
+    ``host``: the address its ports are bound on. ``ports``: the blocks the engine would bind; the twin binds each
+    number of every ``held`` block (those its own argv makes it serve on included). ``mask``: the device variables it
+    must see, exactly; ``absent``: names it must not see. ``ranks``: data-parallel ranks it serves. ``load_s``: seconds
+    until it is healthy. ``tokens_per_s``: pace of a stream, 0 = as fast as it goes. ``fault``: ``""`` or one of
+    ``slow@S`` (healthy after S seconds), ``crash@S`` and ``exit0@S`` (S seconds after its start), ``hang@S`` (answers
+    nothing from then on), ``never-healthy``, ``error`` (each completion answers 503), ``zero`` (a completion of no
+    tokens), ``crash-on@N`` (dies at its Nth completion), ``hang-one@N`` (never answers its Nth completion),
+    ``ignore-term``. ``flags``: ``package:resource`` of the engine's flag table; ``strict_flags``: an unknown flag is an
+    error (exit 2), else a warning on its log. ``options``: the ``Twin.options`` of the command.
     """
 
     process: str
