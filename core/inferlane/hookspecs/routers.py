@@ -41,8 +41,8 @@ def inferlane_router_gates(router: RouterConfig, run: Run) -> Sequence[Gate] | N
     Example::
 
         rows = Rows(path="workers", where={"is_healthy": (True,)}, field="url", values=urls, at_least=len(urls))
-        return [Gate(name="router knows every worker", before="traffic",
-                     checks=(HttpCheck(url=f"{run.endpoint}/workers", rows=rows),))]
+        listed = HttpCheck(url=f"{run.endpoint}/workers", rows=rows)
+        return [Gate(name="router knows every worker", before="traffic", checks=(listed,))]
     """
 
 
