@@ -20,7 +20,11 @@ from inferlane.cli.run_options import run_options
     "--fault", "faults", metavar="PROCESS=FAULT", multiple=True, help="Let a twin fail, e.g. decode-0=crash@5."
 )
 @click.option(
-    "--tokens-per-second", type=click.FloatRange(min=0), default=0.0, help="Pace of the twins; 0 = unlimited."
+    "--tokens-per-second",
+    type=click.FloatRange(min=0),
+    default=500.0,
+    show_default=True,
+    help="Pace of each stream of a twin; 0 = unlimited.",
 )
 @click.option("--load-seconds", type=click.FloatRange(min=0), default=0.0, help="Seconds until a twin is healthy.")
 @click.option("--full", is_flag=True, help="Do not scale replicas down.")

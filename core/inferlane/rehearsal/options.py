@@ -13,7 +13,7 @@ class RehearsalOptions(Value, frozen=True, kw_only=True):
     down. ``run_benchmark``: run the recipe's own benchmark command instead of a synthetic load.
     """
 
-    tokens_per_s: float = 0.0
+    tokens_per_s: float = 500.0
     load_s: float = 0.0
     faults: Text = field(default_factory=dict)
     full: bool = False

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import ipaddress
 import os
 import shutil
 import socket
-import stat
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,10 +64,10 @@ def ports_in_use(address: str, found: Sequence[Listener] | None = None) -> set[i
 
 @dataclass(frozen=True)
 class Slots:
-    """Loopback networks held by this run; ``locks`` are open files, released when the process ends."""
+    """Loopback networks held by this run; ``locks`` are sockets that end with the process."""
 
     networks: tuple[tuple[int, int], ...]
-    locks: tuple[int, ...]
+    locks: tuple[socket.socket, ...]
 
     def address(self, index: int) -> str:
         """The address of node ``index``: 127.A.B.(k+1)."""
@@ -79,52 +77,42 @@ class Slots:
     def release(self) -> None:
         """Give the networks back."""
         for lock in self.locks:
-            os.close(lock)
+            lock.close()
 
 
-def lock_folder(environ: Mapping[str, str]) -> Path:
-    """A folder that only this user can enter. Raises ``RunFault`` if somebody else made it."""
-    runtime = environ.get("XDG_RUNTIME_DIR")
-    if runtime and Path(runtime).is_dir() and os.access(runtime, os.W_OK):
-        folder = Path(runtime) / "inferlane"
-    else:
-        folder = Path(tempfile.gettempdir()) / f"inferlane-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise RunFault(f"{folder} must be a folder of yours with mode 0700; remove it, or set XDG_RUNTIME_DIR")
-    return folder
-
-
-def claim(nodes: int, environ: Mapping[str, str]) -> Slots:
+def claim(nodes: int) -> Slots:
     """Take as many free 127.A.B.0/24 networks as ``nodes`` need (254 nodes each). Raises ``RunFault``: none is free."""
-    folder = lock_folder(environ)
     busy = {tuple(map(int, item.address.split(".")[1:3])) for item in listeners() if item.address.startswith("127.")}
     wanted = max(1, -(-nodes // _PER_SLOT))
     networks: list[tuple[int, int]] = []
-    locks: list[int] = []
+    locks: list[socket.socket] = []
     total = (_LAST_A - _FIRST_A + 1) * 256
     start = os.getuid() * 97 % total  # two users seldom try the same ones first
     for step in range(total):
         first, second = divmod((start + step) % total, 256)
         network = (first + _FIRST_A, second)
-        lock = None if network in busy else _locked(folder / f"slot-{network[0]}-{network[1]}")
-        if lock is not None:
+        held = None if network in busy else _locked(network)
+        if held is not None:
             networks.append(network)
-            locks.append(lock)
+            locks.append(held)
         if len(networks) == wanted:
             return Slots(tuple(networks), tuple(locks))
-    raise RunFault(f"no free loopback network; {folder} holds one locked file per run of yours")
+    for lock in locks:
+        lock.close()
+    raise RunFault(f"no {wanted} free loopback network(s) between 127.{_FIRST_A}.0.0 and 127.{_LAST_A}.255.0")
 
 
-def _locked(path: Path) -> int | None:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _locked(network: tuple[int, int]) -> socket.socket | None:
+    """An abstract socket whose name is the network: it lives where the addresses do, in the network namespace, whoever
+    asks and wherever their temporary files are. The kernel frees it when the run ends, however it ends.
+    """
+    lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock.bind(f"\0inferlane-slot-{network[0]}-{network[1]}")
     except OSError:
-        os.close(handle)
+        lock.close()
         return None
-    return handle
+    return lock
 
 
 def make_scratch() -> Path:

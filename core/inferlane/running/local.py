@@ -112,7 +112,7 @@ class _LocalRun:
         self._started = wall_time()
 
     def run(self) -> int:
-        slots = addresses.claim(len(self._plan.nodes), self._options.environ)
+        slots = addresses.claim(len(self._plan.nodes))
         scratch = addresses.make_scratch()
         try:
             run = directory.create(self._options.outputs, self._plan.name)
@@ -214,6 +214,7 @@ class _LocalRun:
             left=swept.left,
             timings=ending.timings,
             summary=ending.summary,
+            served=ending.served,
             endpoint=bound.endpoint,
             versions=bound.versions,
             warnings=tuple(problem.message for problem in bound.warnings),

@@ -56,7 +56,8 @@ class Outcome(Value, frozen=True, kw_only=True, omit_defaults=False):
 
     ``followers``: processes that ended by themselves after the first cause. ``timings``: seconds since the first
     process started. ``clean``: nothing of the run was left, as seen by looking. ``left``: what was (``pid command``).
-    ``swept``: stray processes that the last look ended.
+    ``swept``: stray processes that the last look ended. ``served``: worker process (with several ranks,
+    ``process@rank``) to the benchmark's requests that it finished, where the engine counts them.
     """
 
     id: str
@@ -73,6 +74,7 @@ class Outcome(Value, frozen=True, kw_only=True, omit_defaults=False):
     left: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
     summary: Summary | None = None
+    served: Mapping[str, int] = field(default_factory=dict)
     endpoint: str | None = None
     versions: Text = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from inferlane.running.board import Row, table
 from inferlane.running.outcome import Outcome
 from inferlane.running.secrets import Redactor
+from inferlane.running.served import served_lines
 from inferlane.running.tails import printable
 
 _ROWS_SHOWN = 24
@@ -122,10 +123,21 @@ def final_lines(outcome: Outcome, folder: str) -> list[str]:
     if outcome.left:
         lines.append(f"not clean, still there: {'; '.join(outcome.left)}")
     if outcome.summary is not None:
+        if outcome.summary.rows:
+            lines += ["", *result_table(outcome.summary.rows), ""]
         lines.append(_summary_line(outcome))
+    lines += served_lines(outcome.served)
     clean = "everything is gone" if outcome.clean else "NOT everything is gone"
     lines.append(f"{outcome.verdict.replace('_', ' ')} (exit {outcome.exit_code}); {clean}; run folder {folder}")
     return lines
+
+
+def result_table(rows: Sequence[Mapping[str, float | int | str]]) -> list[str]:
+    """A benchmark's points as aligned lines; columns as its plugin names them."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[str(row.get(name, "-")) for name in names] for row in rows]
+    widths = [max(len(text) for text in column) for column in zip(names, *cells, strict=True)]
+    return ["  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in (names, *cells)]
 
 
 def _summary_line(outcome: Outcome) -> str:

@@ -151,6 +151,7 @@ def _options(wish: Wish, prepared: Prepared, pool: Pool | None, announce: Callab
         serve=wish.serve,
         pass_environment=prepared.site.pass_environment,
         devices=pool.words if pool else (),
+        tokens={"run.model": prepared.hidden.model.path},
         documents={"recipe.yaml": recipe},
         guardian=wish.guardian,
         announce=announce,

@@ -26,6 +26,7 @@ from inferlane.running.judge import JudgePlugin
 from inferlane.running.logwatch import LogRoom
 from inferlane.running.outcome import Cause, RunEnded, VerdictWord, exit_words
 from inferlane.running.report import Reporter
+from inferlane.running.served import Served
 from inferlane.running.signals import SignalFlags
 from inferlane.running.spawn import Child, Children, spawn
 from inferlane.running.teardown import Teardown
@@ -57,6 +58,7 @@ class Ending:
     followers: tuple[str, ...]
     timings: Mapping[str, float]
     summary: Summary | None
+    served: Mapping[str, int]
 
 
 class Supervisor:
@@ -93,6 +95,8 @@ class Supervisor:
         self._timings: dict[str, float] = {}
         self._followers: list[str] = []
         self._summary: Summary | None = None
+        self._served = Served(plan)
+        self._counts: dict[str, int] = {}
         self._table_at = time.monotonic() + _MINUTE_S
 
     async def supervise(self) -> Ending:
@@ -113,7 +117,7 @@ class Supervisor:
             self._events.write("run.internal", traceback=traceback.format_exc())
         self._mark("ended")
         await self._tear_down(verdict)
-        return Ending(verdict, cause, tuple(self._followers), dict(self._timings), self._summary)
+        return Ending(verdict, cause, tuple(self._followers), dict(self._timings), self._summary, self._counts)
 
     async def _until_ended(self) -> None:
         work = asyncio.create_task(self._work())
@@ -152,6 +156,7 @@ class Supervisor:
             tries = await canary.sing(self._deadline())
             self._events.write("generation.done", stage=canary.stage, tries=tries)
             self._reporter.line(f"{canary.stage}: every upstream has served ({tries} completions)")
+            await self._served.begin()
         self._mark("ready")
         self._events.write("run.ready", endpoint=self._plan.endpoint)
         if self._plan.endpoint is not None:
@@ -184,6 +189,7 @@ class Supervisor:
             return
         await self._clients_done.wait()
         self._mark("benchmark")
+        self._counts = await self._served.count()
         self._summary = await self._clients.verdict(self._settings.summarise)
 
     # -- the watch: signals, exits, logs ---------------------------------------------------------------------------

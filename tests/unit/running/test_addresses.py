@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import socket
-import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from inferlane.errors import RunFault
-from inferlane.running.addresses import claim, holders, known_tokens, listeners, lock_folder, ports_in_use
+from inferlane.running.addresses import claim, holders, known_tokens, listeners, ports_in_use
 
 
-def test_two_runs_never_share_a_network(tmp_path: Path) -> None:
-    environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
-    first, second = claim(1, environ), claim(1, environ)
+def test_two_runs_never_share_a_network() -> None:
+    first, second = claim(1), claim(1)
     try:
         assert first.networks != second.networks
     finally:
@@ -22,41 +22,48 @@ def test_two_runs_never_share_a_network(tmp_path: Path) -> None:
         second.release()
 
 
-def test_a_released_network_is_free_again(tmp_path: Path) -> None:
-    environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
-    first = claim(1, environ)
-    first.release()
-    again = claim(1, environ)
-    again.release()
-    assert again.networks == first.networks
+def test_runs_with_other_folders_for_temporary_files_do_not_share_one_either(tmp_path: Path) -> None:
+    code = "from inferlane.running.addresses import claim; print(claim(1).networks)"
+    mine = claim(1)
+    try:
+        env = {**os.environ, "TMPDIR": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() != str(mine.networks)
+    finally:
+        mine.release()
 
 
-def test_node_addresses_go_on_in_a_second_network_after_254(tmp_path: Path) -> None:
-    slots = claim(512, {"XDG_RUNTIME_DIR": str(tmp_path)})
+def test_a_network_is_free_again_when_its_run_has_been_killed() -> None:
+    code = "from inferlane.running.addresses import claim; s = claim(1); print(*s.networks[0], flush=True); input()"
+    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    first, second = child.stdout.readline().split()
+    name = f"\0inferlane-slot-{first}-{second}"
+    with socket.socket(socket.AF_UNIX) as taken, pytest.raises(OSError, match="in use"):
+        taken.bind(name)
+    child.kill()
+    child.communicate()
+    with socket.socket(socket.AF_UNIX) as free:
+        free.bind(name)
+
+
+def test_node_addresses_go_on_in_a_second_network_after_254() -> None:
+    slots = claim(512)
     slots.release()
     found = {slots.address(index) for index in range(512)}
     assert len(found) == 512
     assert all(address.startswith("127.") and not address.endswith((".0", ".255")) for address in found)
 
 
-def test_a_network_on_which_somebody_listens_is_left_alone(tmp_path: Path) -> None:
-    environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
-    probe = claim(1, environ)
+def test_a_network_on_which_somebody_listens_is_left_alone() -> None:
+    probe = claim(1)
     probe.release()
     with socket.socket() as held:
         held.bind((probe.address(7), 0))
         held.listen()
-        other = claim(1, environ)
+        other = claim(1)
         other.release()
     assert other.networks != probe.networks
-
-
-def test_the_lock_folder_is_private_and_a_strangers_is_refused(tmp_path: Path) -> None:
-    folder = lock_folder({"XDG_RUNTIME_DIR": str(tmp_path)})
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    folder.chmod(0o777)
-    with pytest.raises(RunFault, match="mode 0700"):
-        lock_folder({"XDG_RUNTIME_DIR": str(tmp_path)})
 
 
 def test_a_port_counts_on_its_own_address_and_a_wildcard_everywhere() -> None:

@@ -1,0 +1,56 @@
+"""How many requests each worker served of the traffic, by the engines' own counters."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from inferlane.running import counters
+from inferlane.values import Plan, PlannedUpstream
+
+
+class Served:
+    """Counts between two moments: when the run was ready, and when the traffic had ended."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._upstreams = [up for up in plan.upstreams if up.served is not None and up.url is not None]
+        self._timeout_s = plan.probe_timeout_s
+        self._before: dict[str, Mapping[str, float]] = {}
+
+    async def begin(self) -> None:
+        """Remember where the counters stand."""
+        self._before = await self._read()
+
+    async def count(self) -> dict[str, int]:
+        """Process (or ``process@rank``) to requests served since then; those that do not tell are left out."""
+        found: dict[str, int] = {}
+        for process, now in (await self._read()).items():
+            before = self._before.get(process)
+            if before is None:
+                continue
+            for rank in sorted({*before, *now}):
+                name = f"{process}@{rank}" if rank else process
+                found[name] = round(now.get(rank, 0.0) - before.get(rank, 0.0))
+        return found
+
+    async def _read(self) -> dict[str, Mapping[str, float]]:
+        answers = await asyncio.gather(*(self._ask(upstream) for upstream in self._upstreams))
+        pairs = zip(self._upstreams, answers, strict=True)
+        return {upstream.process: answer for upstream, answer in pairs if answer is not None}
+
+    async def _ask(self, upstream: PlannedUpstream) -> Mapping[str, float] | None:
+        try:
+            return await counters.ask(upstream, self._timeout_s)
+        except OSError:
+            return None
+
+
+def served_lines(served: Mapping[str, int]) -> list[str]:
+    """Who served how much, and who nothing."""
+    if not served:
+        return []
+    idle = [name for name, count in served.items() if count == 0]
+    lines = ["served, warm-up included: " + ", ".join(f"{name} {count}" for name, count in served.items())]
+    if idle and any(served.values()):
+        lines.append(f"warning: {', '.join(idle)} served nothing of the benchmark; look at the router's policy")
+    return lines
