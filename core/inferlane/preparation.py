@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from inferlane.config import (
     Cluster,
@@ -26,8 +27,7 @@ from inferlane.plugins import Plugins
 from inferlane.values import Plan, Problem
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """What the command line says: the recipe (``file.yaml`` or ``file.yaml:selector``), the cluster file, edits."""
 
     recipe: str
@@ -36,8 +36,7 @@ class Request:
     unsets: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """Everything that is known before an allocation is.
 
     ``hidden`` and ``site``: recipe and cluster settings as planned, without literal secrets. ``secrets``: reference to

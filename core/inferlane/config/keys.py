@@ -5,11 +5,11 @@ Which is which is data (``known_keys.json``), as some of the names belong to one
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any, Literal
+
+import msgspec
 
 from inferlane.config.faults import Fault
 from inferlane.config.nodes import Node, find, grown, mapping, moved, plain, put, without
@@ -19,22 +19,21 @@ from inferlane.config.secrets import shown
 Kind = Literal["recipe", "cluster"]
 
 
-@dataclass(frozen=True)
-class Sorted:
+class Sorted(msgspec.Struct, frozen=True):
     """A document whose keys all have a field. ``inert``: paths that were there and have no effect. ``spellings``: our
     path to the user's.
     """
 
     root: Node
     inert: tuple[str, ...] = ()
-    spellings: Mapping[str, str] = field(default_factory=dict)
+    spellings: Mapping[str, str] = msgspec.field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
 
 
 def load_rules(kind: Kind) -> dict[str, Any]:
     """The rules for one kind of file."""
     text = File(__file__).with_name("known_keys.json").read_text(encoding="utf-8")
-    rules: dict[str, Any] = json.loads(text)[kind]
+    rules: dict[str, Any] = msgspec.json.decode(text)[kind]
     return rules
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
+import msgspec
 from pydantic import BaseModel, ValidationError
 
 from inferlane.config.checks import disagreements
@@ -26,8 +26,7 @@ M = TypeVar("M", bound=BaseModel)
 _ENVIRONMENTS = frozenset({"environment", "env"})
 
 
-@dataclass(frozen=True)
-class LoadedRecipe:
+class LoadedRecipe(msgspec.Struct, frozen=True):
     """``source.root``: the one variant with its edits, as the file says it. ``inert``: paths without effect here.
     ``references``: variables that whole environment values refer to as ``${NAME}``, sorted.
     """

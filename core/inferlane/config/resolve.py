@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from inferlane.config.cluster import Cluster
 from inferlane.config.faults import FileRefused
@@ -33,8 +34,7 @@ _OPAQUE = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(msgspec.Struct, frozen=True):
     """``source``: positions in the recipe, or in the cluster file for what it filled in. ``mounts``:
     ``host:container[:options]``, cluster's first; the last one for a container path wins. ``unresolved``: warnings that
     ``run`` refuses. ``unresolved_images``: the same, where the launcher starts containers.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from inferlane.config.cluster import Cluster
 from inferlane.config.expand import Unset, expand
@@ -22,8 +23,7 @@ FILES = ("inferlane.yaml", "srtslurm.yaml")
 _PARENTS = 2
 
 
-@dataclass(frozen=True)
-class LoadedCluster:
+class LoadedCluster(msgspec.Struct, frozen=True):
     """``file``: how the file is named in messages, ``None`` without one. ``inert``: paths without effect here.
     ``unset``: variables that are not set, and where; ``run`` refuses them. ``references``: variables that stay so,
     because they hold secrets.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from inferlane.config.nodes import Mark, Node, find, nearest
 from inferlane.config.paths import Path, PathError, join, split
@@ -14,13 +15,12 @@ CLUSTER = "cluster:"
 """Prefix of a problem's path that points into the cluster file."""
 
 
-@dataclass(frozen=True)
-class SourceMap:
+class SourceMap(msgspec.Struct, frozen=True):
     """Positions of one document. ``spellings``: our path to the path as the user's file spells it."""
 
     root: Node
     kind: Literal["recipe", "cluster"] = "recipe"
-    spellings: Mapping[str, str] = field(default_factory=dict)
+    spellings: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def where(self, path: str) -> str:
         """``file:line:col`` of the key at ``path``, or of its nearest ancestor; ``--set`` for values set there."""

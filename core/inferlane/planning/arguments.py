@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+import msgspec
 
 from inferlane.values import ArgStyle, Command, Problem
 
@@ -34,7 +35,7 @@ def render(args: Mapping[str, Any], style: ArgStyle) -> list[str]:
 def _word(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return json.dumps(value, separators=(",", ":")) if isinstance(value, Mapping | list | tuple) else str(value)
+    return msgspec.json.encode(value).decode() if isinstance(value, Mapping | list | tuple) else str(value)
 
 
 def full_arguments(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from inferlane.config import Cluster, Recipe
 from inferlane.planning import views
@@ -28,8 +29,7 @@ from inferlane.values import (
 from inferlane.values.configs import RouterConfig
 
 
-@dataclass(frozen=True)
-class RouterChoice:
+class RouterChoice(msgspec.Struct, frozen=True):
     """The router of a run: its plugin, its block, its layout for the agreed protocol."""
 
     owner: Router

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import msgspec
 
@@ -122,7 +121,7 @@ class _Planner:
             self.problems.append(Problem(where="roles", message=message))
         nodes = [Node(name=f"n{index}") for index in range(count)]
         by_role = {group.role: group for group in pairing.fleet.groups}
-        spoken = [replace(wish, group=by_role[wish.group.role]) for wish in wishes]
+        spoken = [msgspec.structs.replace(wish, group=by_role[wish.group.role]) for wish in wishes]
         placed, problems = place(spoken, nodes, gpus_per_node, self.recipe.resources.spread_workers)
         self.problems += problems
         return nodes, placed

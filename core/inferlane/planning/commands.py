@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from inferlane.config import Cluster, Recipe, RoleBlock
 from inferlane.errors import PluginFault
@@ -41,8 +42,7 @@ OWN_PHASE: Mapping[ProcessKind, Phase] = {
 }
 
 
-@dataclass
-class CommandBuilder:
+class CommandBuilder(msgspec.Struct):
     """Turns drafts into planned processes; collects the problems of all of them."""
 
     recipe: Recipe

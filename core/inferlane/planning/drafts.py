@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+import msgspec
 
 from inferlane.planning.pairing import EngineChoice
 from inferlane.planning.placement import Placed
@@ -28,8 +29,7 @@ from inferlane.values.configs import RouterConfig
 Owner = Engine | Router | Service | Benchmark
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True):
     """One process to be. ``family`` names those that see all of each other's ports; ``base``: its owner's name."""
 
     kind: ProcessKind
@@ -50,7 +50,7 @@ class Draft:
     serving: Serving | None = None
     beside: str | None = None
     external: bool = False
-    ports: dict[str, PortBlock] = field(default_factory=dict)
+    ports: dict[str, PortBlock] = msgspec.field(default_factory=dict)
 
     @property
     def node(self) -> Node:
@@ -178,7 +178,7 @@ def _around(template: Draft, nodes: Sequence[Node], workers: Sequence[Draft], ho
     drafts: list[Draft] = []
     for part in template.layout.parts:
         base = template.name + ("" if part.name == "main" else f"-{part.name}")
-        draft = replace(template, part=part)
+        draft = msgspec.structs.replace(template, part=part)
         if part.per == "worker" and not template.external:
             beside = [w for w in workers if part.on in ("workers", "all", w.group.role if w.group else None)]
             drafts += [
@@ -196,7 +196,7 @@ def _around(template: Draft, nodes: Sequence[Node], workers: Sequence[Draft], ho
 def _clone(
     draft: Draft, name: str, slots: tuple[Slot, ...], index: int, count: int, beside: str | None = None
 ) -> Draft:
-    return replace(
+    return msgspec.structs.replace(
         draft, name=name, slots=slots, leader=slots[0].node, index=index, count=count, beside=beside, ports={}
     )
 

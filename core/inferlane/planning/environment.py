@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from inferlane.values import Env, Problem, Role
 
@@ -12,8 +13,7 @@ Trace = Callable[[str, str, str, "str | None"], None]
 """Called as ``trace(process, subject, origin, value)`` for each layer, lowest first."""
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(msgspec.Struct, frozen=True):
     """``origin``: a recipe path for ``user`` layers, else words for a person. ``forced`` layers beat the recipe."""
 
     origin: str

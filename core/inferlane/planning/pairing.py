@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import msgspec
@@ -15,16 +14,14 @@ from inferlane.values import Accept, EngineLayout, Fleet, Group, Problem
 from inferlane.values.configs import EngineConfig, RouterConfig
 
 
-@dataclass(frozen=True)
-class EngineChoice:
+class EngineChoice(msgspec.Struct, frozen=True):
     """The engine of one role, with its parsed block."""
 
     owner: Engine
     config: EngineConfig
 
 
-@dataclass(frozen=True)
-class Pairing:
+class Pairing(msgspec.Struct, frozen=True):
     """The agreed protocol (in ``fleet``) and each role's layout for it."""
 
     fleet: Fleet

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from inferlane.values import Group, Node, Problem, Slot
 
 
-@dataclass(frozen=True)
-class Wish:
+class Wish(msgspec.Struct, frozen=True):
     """One role's wish: its workers, and how many nodes it states (``None`` = shares those of the role before)."""
 
     group: Group
     nodes: int | None
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """One worker with its share of each of its nodes."""
 
     group: Group

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import msgspec
 
@@ -44,7 +43,8 @@ def assign_ports(
     if problems:
         raise Refused(problems)
     return [
-        replace(draft, ports={p.name: found[i][p.name] for p in draft.part.ports}) for i, draft in enumerate(drafts)
+        msgspec.structs.replace(draft, ports={p.name: found[i][p.name] for p in draft.part.ports})
+        for i, draft in enumerate(drafts)
     ]
 
 

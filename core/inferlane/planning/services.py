@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from inferlane.config import parse_block
 from inferlane.errors import Refused
@@ -24,8 +25,7 @@ ALONE = ServiceLayout(parts=(Part(per="run"),))
 """The layout of a service whose plugin gives none: one process on the head node."""
 
 
-@dataclass(frozen=True)
-class ServiceUse:
+class ServiceUse(msgspec.Struct, frozen=True):
     """One service of the run. ``where``: its recipe path."""
 
     name: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import sys
@@ -117,7 +116,7 @@ def _rehearse(wish: Wish, options: RehearsalOptions, prepared: Prepared, announc
     scaled = ""
     if not options.full:
         smaller, scaled = scale_down(prepared.hidden)
-        prepared = dataclasses.replace(prepared, hidden=smaller)
+        prepared = msgspec.structs.replace(prepared, hidden=smaller)
     find = Programs()
     plan = prepared.plan(Shape())
     _note(prepared, plan, scaled, *plan.missing_plugins.values())

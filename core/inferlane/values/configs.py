@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Config(BaseModel):
     """Base of every block that names a type."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     type: str = Field(description="which plugin reads this block")
 
@@ -24,7 +24,7 @@ class EngineConfig(Config):
 class RouterPlacement(BaseModel):
     """Where the router runs."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     node: Literal["head", "first_decode"] = Field(
         default="head", description="the first node, or the first decode leader's"
