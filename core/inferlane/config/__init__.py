@@ -1,7 +1,7 @@
 """Recipe and cluster file: reading, checking, resolving, and where every value was written."""
 
 from inferlane.config.cluster import Cluster
-from inferlane.config.dump import dump
+from inferlane.config.dump import dump, masked
 from inferlane.config.faults import Fault, FileRefused
 from inferlane.config.load import LoadedRecipe, load_recipe
 from inferlane.config.recipe import Model, Recipe, Resources, RoleBlock, Slurm
@@ -28,6 +28,7 @@ __all__ = [
     "is_secret",
     "load_cluster",
     "load_recipe",
+    "masked",
     "parse_block",
     "report",
     "resolve",

@@ -6,8 +6,9 @@ from typing import Any
 
 import yaml
 
-from inferlane.config.nodes import Node, plain
+from inferlane.config.nodes import Node, plain, put, walk
 from inferlane.config.scalars import ScalarError, resolve
+from inferlane.config.secrets import MASK, is_secret
 
 
 class _Dumper(yaml.SafeDumper):
@@ -25,6 +26,14 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _text)
+
+
+def masked(root: Node) -> Node:
+    """The document without literal secrets, still a document that loads; references stay."""
+    for path, node in list(walk(root)):
+        if isinstance(node.value, str) and path and is_secret(str(path[-1])) and not node.value.startswith("${"):
+            root = put(root, path, Node(MASK, node.mark, node.key))
+    return root
 
 
 def dump(root: Node) -> str:

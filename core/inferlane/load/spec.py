@@ -14,7 +14,7 @@ from inferlane.errors import UsageFault
 REHEARSAL = "INFERLANE_REHEARSAL"
 """The environment variable that is ``1`` in a rehearsal; the client then caps what it was asked for."""
 
-MAX_ISL, MAX_OSL, MAX_REQUESTS, MAX_SECONDS, MAX_CONCURRENCY = 64, 16, 1000, 60.0, 128
+MAX_ISL, MAX_OSL, MAX_REQUESTS, MAX_SECONDS, MAX_CONCURRENCY, MAX_STALL_S = 64, 16, 1000, 60.0, 128, 20.0
 
 Count = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
@@ -124,6 +124,7 @@ def capped(spec: LoadSpec) -> LoadSpec:
         "requests": min(spec.requests, MAX_REQUESTS) if spec.requests else None,
         "duration_seconds": min(spec.duration_seconds, MAX_SECONDS) if spec.duration_seconds else None,
         "tokenizer": None,
+        "stall_timeout_s": min(spec.stall_timeout_s or MAX_STALL_S, MAX_STALL_S),
     }
     changed = {name: value for name, value in wanted.items() if value != getattr(spec, name)}
     said = ["none" if value is None else _words(value) for value in changed.values()]

@@ -33,6 +33,8 @@ def _parts(parts: Iterable[Part]) -> Iterator[str]:
         for port in part.ports:
             if port.width < 1:
                 yield f"port '{port.name}' is {port.width} wide"
+        if part.devices != "none" and part.per in ("leader", "run"):
+            yield f"part '{part.name}' is one per {part.per}, which owns no devices, and asks for them"
         if part.per == "rank" and part.gpus_per_rank < 1:
             yield f"part '{part.name}' has {part.gpus_per_rank} devices per rank"
 

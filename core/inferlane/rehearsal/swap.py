@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from inferlane.errors import PluginFault
+from inferlane.errors import PluginFault, UsageFault
 from inferlane.rehearsal.options import RehearsalOptions
+from inferlane.twins.faults import parse_fault
 from inferlane.twins.orders import VARIABLE
 from inferlane.values import Plan, PlannedProcess, Twin, Value
 
@@ -26,15 +27,26 @@ class Rehearsal(Value, frozen=True, kw_only=True):
 
 
 def rehearse(plan: Plan, options: RehearsalOptions, find: Finder) -> Rehearsal:
-    """Swap programs; a process with neither a twin nor an installed program raises :class:`PluginFault`."""
-    unknown = sorted(set(options.faults) - {process.name for process in plan.processes})
-    if unknown:
-        names = ", ".join(process.name for process in plan.processes)
-        raise PluginFault(f"--fault: no process is called {', '.join(unknown)}; there are {names}")
+    """Swap programs; a process with neither a twin nor an installed program raises :class:`PluginFault`, a fault word
+    that no twin can have :class:`UsageFault`.
+    """
+    _check_faults(plan, options)
     swapped = [_swap(process, options, find) for process in plan.processes]
     twins = tuple(process.name for process in swapped if VARIABLE in process.env)
     real = tuple(process.name for process in swapped if VARIABLE not in process.env)
     return Rehearsal(plan=msgspec.structs.replace(plan, processes=tuple(swapped)), twins=twins, real=real)
+
+
+def _check_faults(plan: Plan, options: RehearsalOptions) -> None:
+    names = [process.name for process in plan.processes if process.twin is not None and process.twin.module]
+    unknown = sorted(set(options.faults) - set(names))
+    if unknown:
+        raise UsageFault(f"--fault: no twin is called {', '.join(unknown)}; there are {', '.join(names)}")
+    for name, text in options.faults.items():
+        try:
+            parse_fault(text)
+        except ValueError as fault:
+            raise UsageFault(f"--fault {name}: {fault}") from fault
 
 
 def _swap(process: PlannedProcess, options: RehearsalOptions, find: Finder) -> PlannedProcess:

@@ -21,7 +21,7 @@ from inferlane.running.environment import environments, proxies_asked_for
 from inferlane.running.events import EventLog, wall_time
 from inferlane.running.judge import JudgePlugin
 from inferlane.running.outcome import EXIT_CODES, Cause, Ended, Outcome
-from inferlane.running.report import Reporter, reporter
+from inferlane.running.report import Reporter, counted, reporter
 from inferlane.running.secrets import Redactor
 from inferlane.running.signals import SignalFlags
 from inferlane.running.spawn import Child
@@ -137,7 +137,8 @@ class _LocalRun:
             self._refused(run, fault)
             raise
         self._show.line(
-            f"run {run.id}: {len(bound.processes)} processes on {len(bound.nodes)} nodes; folder {run.path}"
+            f"run {run.id}: {counted(len(bound.processes), 'process', 'processes')} on "
+            f"{counted(len(bound.nodes), 'node', 'nodes')}; folder {run.path}"
         )
         with EventLog(run.events, redactor) as events:
             events.write("run.start", id=run.id, processes=len(bound.processes), endpoint=bound.endpoint)

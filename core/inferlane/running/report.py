@@ -105,6 +105,11 @@ def reporter(as_json: bool) -> Reporter:
     return LiveReporter(sys.stdout) if not as_json and sys.stdout.isatty() else Reporter(as_json)
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """``1 node``, ``2 nodes``."""
+    return f"{number} {one if number == 1 else many}"
+
+
 def final_lines(outcome: Outcome, folder: str) -> list[str]:
     """The end of a run, for a person: first cause, tail of its log, what followed, whether all is gone."""
     lines: list[str] = []

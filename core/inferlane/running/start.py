@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from inferlane.config import dump
+from inferlane.config import dump, masked
 from inferlane.errors import InferlaneError, PluginFault, RunFault, UsageFault
 from inferlane.planning import Shape
 from inferlane.planning.accelerators import choose_accelerator
@@ -21,6 +21,7 @@ from inferlane.rehearsal import Programs, RehearsalOptions, orders, rehearse, sc
 from inferlane.running.devices import Pool, device_pool
 from inferlane.running.local import Hooks, RunOptions, run_plan
 from inferlane.running.preflight import host_memory
+from inferlane.running.unused import unused_line
 from inferlane.values import Plan, PluginCheck, Reply, Summary, Verdict
 
 _PATIENCE_S = 240.0  # a first completion may compile, and a router's circuit breaker stays open for a minute
@@ -75,6 +76,12 @@ def refuse_other_launchers(launcher: str | None, plugins: Plugins) -> None:
 def _run(wish: Wish, prepared: Prepared, announce: Callable[[Path], None]) -> int:
     if prepared.resolved.unresolved:
         raise UsageFault("\n".join(prepared.lines(prepared.resolved.unresolved)))
+    setup = prepared.hidden.host_setup
+    if setup is not None and (setup.commands or setup.teardown):
+        where = prepared.place("host_setup")
+        raise UsageFault(
+            f"{where}: host_setup: not run on this machine; run its commands yourself and say --set host_setup=null"
+        )
     plan = prepared.plan(Shape())
     if plan.missing_plugins:
         raise PluginFault("\n".join(plan.missing_plugins.values()))
@@ -140,7 +147,7 @@ def _rehearse(wish: Wish, options: RehearsalOptions, prepared: Prepared, announc
 
 
 def _options(wish: Wish, prepared: Prepared, pool: Pool | None, announce: Callable[[Path], None]) -> RunOptions:
-    recipe = dump(prepared.recipe.source.root).encode()
+    recipe = dump(masked(prepared.recipe.source.root)).encode()
     return RunOptions(
         outputs=Path(wish.output or prepared.site.output_dir or "outputs"),
         environ={**os.environ, **prepared.secrets},
@@ -175,7 +182,7 @@ def _judge(prepared: Prepared) -> Callable[[PluginCheck, Reply], Verdict]:
 
 
 def _note(prepared: Prepared, plan: Plan, *more: str) -> None:
-    for line in (*prepared.notes(plan), *filter(None, more)):
+    for line in filter(None, (*prepared.notes(plan), unused_line(prepared), *more)):
         sys.stderr.write(line + "\n")
 
 

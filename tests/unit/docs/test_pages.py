@@ -119,7 +119,7 @@ def listed(root: Path, section: str) -> set[str]:
 
 
 def test_the_dependencies_page_names_what_the_core_imports(root: Path) -> None:
-    with_pydantic = {"pydantic-core", "typing-extensions"}
+    with_pydantic = {"pydantic-core"}
     assert listed(root, "Core") | listed(root, "Optional") == third_party(root) - with_pydantic
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from inferlane.errors import PluginFault
+from inferlane.errors import PluginFault, UsageFault
 from inferlane.planning import Shape, bind
 from inferlane.plugins import Plugins
 from inferlane.preparation import Prepared, Request, prepare
@@ -79,7 +79,7 @@ def test_flags_are_strict_only_where_the_recipe_declares_the_tables_version() ->
 
 def test_a_fault_for_a_process_that_does_not_exist_is_refused() -> None:
     plan = prepared("quickstart.yaml").plan(Shape())
-    with pytest.raises(Exception, match=r"no process is called decode-7; there are prefill-0, prefill-1, decode-0"):
+    with pytest.raises(Exception, match=r"no twin is called decode-7; there are prefill-0, prefill-1, decode-0"):
         rehearse(plan, RehearsalOptions(faults={"decode-7": "error"}), everything_installed)
 
 
@@ -99,3 +99,9 @@ def test_a_small_recipe_is_not_scaled() -> None:
 def _known(plan: Plan) -> dict[str, str]:
     known = {f"n{k}.{word}": f"127.9.9.{k + 1}" for k in range(len(plan.nodes)) for word in ("ip", "host", "bind")}
     return known | {f"n{k}.gpu{g}": str(g) for k in range(len(plan.nodes)) for g in range(8)}
+
+
+def test_a_fault_word_that_no_twin_knows_is_refused_before_anything_starts() -> None:
+    plan = prepared("quickstart.yaml").plan(Shape())
+    with pytest.raises(UsageFault, match=r"--fault decode-0: fault 'crsh@1' is none of slow@S"):
+        rehearse(plan, RehearsalOptions(faults={"decode-0": "crsh@1"}), everything_installed)
