@@ -71,10 +71,10 @@ class FlagTable:
         """The version of the program that the table was taken from."""
         return self.file.version
 
-    def spellings(self) -> dict[str, str]:
-        """Every spelling that is not the usual one of its flag, to the usual one."""
-        flags = self.file.flags
-        return {name: flag.names[0] for flag in flags for name in (*flag.names[1:], *flag.aliases)}
+    def usual(self, flag: str) -> str | None:
+        """The usual spelling of the one flag that ``flag`` (another name, or an abbreviation) means; else ``None``."""
+        match = self._matcher.match(flag)
+        return match.flag.names[0] if match is not None and match.flag is not None else None
 
     def parse(self, args: Sequence[str]) -> Parsed:
         """Read ``args`` (without the program) the way argparse does, collecting every fault instead of stopping."""

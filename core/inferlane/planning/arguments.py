@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -15,11 +15,17 @@ def flag_name(text: str) -> str:
     return text.lstrip("-").split("=", 1)[0].replace("_", "-")
 
 
+def flag_of(key: str, style: ArgStyle) -> str:
+    """A recipe's key as the flag it becomes; leading dashes in the key make no difference."""
+    name = key.lstrip("-")
+    return "--" + (name.replace("_", "-") if style.dashes else name)
+
+
 def render(args: Mapping[str, Any], style: ArgStyle) -> list[str]:
     """Flags in the style of the program: true is a bare flag; false and null leave it out; a mapping is JSON."""
     out: list[str] = []
     for key, value in sorted(args.items()) if style.sort else args.items():
-        flag = "--" + (key.replace("_", "-") if style.dashes else key)
+        flag = flag_of(key, style)
         if value is None or value is False:
             continue
         if value is True:
@@ -45,20 +51,19 @@ def full_arguments(
     user: Mapping[str, Any],
     where: str,
     problems: list[Problem],
-    spellings: Mapping[str, str] | None = None,
+    usual: Callable[[str], str] = flag_name,
 ) -> tuple[str, ...]:
     """The plan's own arguments, then the recipe's. A recipe argument that the plan emits too, or that the plugin lists
-    as owned, is a problem naming both. ``spellings``: other spellings of a flag to its main one (from the flag table).
+    as owned, is a problem naming both. ``usual``: any spelling of an argument to the one it is compared by.
     """
-    main = spellings or {}
-    emitted = {main.get(name, name) for name in _emitted(command.args)}
-    listed = {main.get(flag_name(key), flag_name(key)): advice for key, advice in owned.items()}
+    emitted = {usual(name) for name in _emitted(command.args)}
+    listed = {usual(key): advice for key, advice in owned.items()}
     everything = "*" in command.consumed
     consumed = {flag_name(key) for key in command.consumed}
     keep: dict[str, Any] = {}
     seen: dict[str, str] = {}
     for key, value in user.items():
-        name = main.get(flag_name(key), flag_name(key))
+        name = usual(key)
         if name in seen:
             problems.append(Problem(where=f"{where}.{key}", message=f"the same argument as '{seen[name]}'; keep one"))
         seen[name] = key

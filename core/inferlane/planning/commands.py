@@ -10,7 +10,7 @@ import msgspec
 from inferlane.config import Cluster, Recipe, RoleBlock
 from inferlane.errors import PluginFault
 from inferlane.planning.accelerators import AcceleratorUse
-from inferlane.planning.arguments import full_arguments
+from inferlane.planning.arguments import flag_of, full_arguments
 from inferlane.planning.drafts import Draft
 from inferlane.planning.environment import Layer, Trace, merge_environment, split
 from inferlane.planning.flag_check import FlagCheck
@@ -82,9 +82,9 @@ class CommandBuilder(msgspec.Struct):
     def _planned(self, draft: Draft, view: Process, command: Command, mask: Env) -> PlannedProcess:
         where = f"{draft.where}.args"
         owned = {**draft.owner.spec.owned_args, **draft.layout.owned_args}
-        spellings = self.flags.spellings(command.flags)
+        usual = self.flags.usual(command.flags)
         args = full_arguments(
-            command, draft.owner.spec.style, owned, self.arguments(draft), where, self.problems, spellings
+            command, draft.owner.spec.style, owned, self.arguments(draft), where, self.problems, usual
         )
         self.problems += self.flags.check(command.flags, args, self.arguments(draft), where, draft.owner)
         env, unset = split(self._environment(draft, view, command, mask), mask)
@@ -163,7 +163,7 @@ class CommandBuilder(msgspec.Struct):
                 self.trace(draft.name, f"args.{word}", plugin, None)
         rest = set(args[len(command.args) :])
         for key in self.arguments(draft):
-            flag = "--" + (key.replace("_", "-") if draft.owner.spec.style.dashes else key)
+            flag = flag_of(key, draft.owner.spec.style)
             if flag in rest:
                 self.trace(draft.name, f"args.{flag}", f"{draft.where}.args.{key}", None)
 

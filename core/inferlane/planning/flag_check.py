@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from inferlane.config import Recipe
@@ -24,8 +24,11 @@ class FlagCheck:
         self._seen: set[tuple[str, str]] = set()
 
     def table(self, resource: str | None) -> FlagTable | None:
-        """The table behind ``package:resource``."""
-        if resource is None or self._mode == "off":
+        """The table behind ``package:resource``; ``None`` where flags are not to be checked."""
+        return None if self._mode == "off" else self._table(resource)
+
+    def _table(self, resource: str | None) -> FlagTable | None:
+        if resource is None:
             return None
         if resource not in self._tables:
             self._tables[resource] = load_flag_table(resource)
@@ -36,10 +39,19 @@ class FlagCheck:
         tag = self._image_tag.lstrip("v")
         return table.version in self._declared or tag == table.version or tag.startswith(f"{table.version}-")
 
-    def spellings(self, resource: str | None) -> dict[str, str]:
-        """Every other spelling of a flag to its main one."""
-        table = self.table(resource)
-        return table.spellings() if table else {}
+    def usual(self, resource: str | None) -> Callable[[str], str]:
+        """From any spelling of an argument (other names and abbreviations too) to the one it is compared by.
+
+        Holds whether flags are checked or not: what the plan owns stays its own.
+        """
+        table = self._table(resource)
+
+        def usual(key: str) -> str:
+            name = flag_name(key)
+            found = table.usual(f"--{name}") or table.usual(f"--{key.lstrip('-')}") if table else None
+            return flag_name(found) if found else name
+
+        return usual
 
     def check(
         self, resource: str | None, args: Sequence[str], user: Mapping[str, Any], where: str, owner: Owner

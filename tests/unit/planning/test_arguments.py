@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from inferlane.config import Model, Recipe
+from inferlane.flags import Flag, FlagTable, TableFile
 from inferlane.planning.arguments import flag_name, full_arguments, render
+from inferlane.planning.flag_check import FlagCheck
 from inferlane.values import ArgStyle, Command, Problem
 
 DASHES = ArgStyle()
@@ -62,10 +65,25 @@ def test_an_argument_that_the_plugin_lists_is_refused_with_its_advice(key: str) 
     assert problem.message == "the plan sets --host itself; it follows the node"
 
 
-def test_another_spelling_in_the_flag_table_is_the_same_argument() -> None:
+TENSOR = Flag(names=("--tensor-parallel-size", "--tp"), aliases=("--tps",))
+TABLE = FlagTable(TableFile(program="x", version="1", flags=(TENSOR, Flag(names=("--port",))), allow_abbrev=True))
+
+
+@pytest.mark.parametrize("mode", ["warn", "off"])
+@pytest.mark.parametrize("key", ["tp", "tps", "--tp", "tensor_parallel_size", "tensor-par", "tensor_par=4"])
+def test_another_name_or_an_abbreviation_is_the_same_argument(
+    key: str, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inferlane.planning.flag_check.load_flag_table", lambda _: TABLE)
+    flags = FlagCheck(Recipe.model_construct(strict_flags=mode, identity=None, model=Model(path="m")))
     command = Command(program=("x",), args=("--tensor-parallel-size", "8"))
-    _, [problem] = merge({"tp": 8}, command, spellings={"tp": "tensor-parallel-size"})
+    words, [problem] = merge({key: 8}, command, usual=flags.usual("x:table"))
     assert problem.message == "the plan sets --tensor-parallel-size itself; remove it here"
+    assert words == command.args
+
+
+def test_a_key_with_dashes_in_front_is_the_flag_it_looks_like() -> None:
+    assert render({"--page_size": 4}, DASHES) == ["--page-size", "4"]
 
 
 def test_one_argument_in_two_spellings_is_refused() -> None:
