@@ -13,7 +13,7 @@ from inferlane.errors import EXIT_FAILED, InferlaneError
 from inferlane.running.guardian import guarded
 
 
-def run_guarded(work: Callable[[Callable[[Path], None]], int]) -> int:
+def run_guarded(work: Callable[[Callable[[Path], None]], int], forked: Callable[[], None] | None = None) -> int:
     """Run ``work`` as the supervisor. Its faults are printed there, one line each; returns the exit status."""
     debug = bool(click.get_current_context().find_root().params.get("debug"))
     debug = debug or os.environ.get("INFERLANE_DEBUG", "") not in ("", "0")
@@ -28,7 +28,7 @@ def run_guarded(work: Callable[[Callable[[Path], None]], int]) -> int:
                 traceback.print_exc()
             return _report(fault)
 
-    return guarded(supervised)
+    return guarded(supervised, forked)
 
 
 def _report(fault: Exception) -> int:

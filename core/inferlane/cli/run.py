@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from inferlane.cli.detached import run_detached
 from inferlane.cli.guarded import run_guarded
 from inferlane.cli.recipe_options import recipe_options
 from inferlane.cli.run_options import run_options
@@ -17,6 +18,7 @@ from inferlane.cli.run_options import run_options
 @recipe_options
 @run_options
 @click.option("--gpus", metavar="LIST", help="Devices to use, such as 0,1; within an outer device mask.")
+@click.option("--detach", is_flag=True, help="Leave it running and return once it has begun.")
 @click.option("--serve", is_flag=True, help="Leave the benchmark out and serve until stopped.")
 def run(
     recipe: str,
@@ -29,6 +31,7 @@ def run(
     dry_run: bool,
     grace: float,
     gpus: str | None,
+    detach: bool,
     serve: bool,
 ) -> int:
     """Start what RECIPE says on this machine and follow it to its end. Nothing is left running afterwards.
@@ -51,8 +54,9 @@ def run(
             as_json=as_json,
             dry_run=dry_run,
             grace_s=grace,
+            live=not detach,
             guardian=os.getppid(),
         )
         return start(wish, plugins_from_context(), announce)
 
-    return run_guarded(work)
+    return run_detached(work, as_json) if detach and not dry_run else run_guarded(work)

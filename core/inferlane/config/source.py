@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from inferlane.config.nodes import Mark, Node, find, nearest
-from inferlane.config.paths import Path, PathError, join, split
+from inferlane.config.paths import Path, PathError, split
 from inferlane.values import Problem
 
 CLUSTER = "cluster:"
@@ -68,8 +68,3 @@ def report(problems: Iterable[Problem], *sources: SourceMap) -> list[str]:
         mark = source.mark(path)
         lines.append((False, mark, f"{mark}: {source.spelled(path)}: {words}"))
     return [line for _, _, line in dict.fromkeys(sorted(lines))]
-
-
-def as_problem_path(path: Path, kind: str) -> str:
-    """The ``where`` of a problem at ``path``."""
-    return (CLUSTER if kind == "cluster" else "") + join(path)

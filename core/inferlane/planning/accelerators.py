@@ -36,14 +36,14 @@ class AcceleratorUse:
             words = tuple(f"{{{slot.node.name}.gpu{position}}}" for position in slot.gpus)
             whole = not slot.gpus or (len(slot.gpus) == self._total and not self._masked)
             devices = Devices(indices=slot.gpus, words=words, total=self._total, whole=whole)
-            self._masks[key] = dict(self.owner.visible_devices(self.config, devices) or {})
+            self._masks[key] = dict(self.owner.visible_devices(self.config, devices))
         return self._masks[key]
 
     @property
     def variables(self) -> Env:
         """Every variable the mask touches, as for a process that owns no device."""
         probe = Devices(indices=(0,), words=("0",), total=self._total, whole=False)
-        return dict(self.owner.visible_devices(self.config, probe) or {})
+        return dict(self.owner.visible_devices(self.config, probe))
 
     def exporter(self, cluster: Cluster, recipe: Recipe) -> Exporter | None:
         """The GPU exporter: plugin < cluster < recipe, field by field; null turns it off."""

@@ -84,7 +84,7 @@ def assemble(
         gates += _health_gate(draft, before)
         if process is not None:
             processes.append(process)
-    gates += router.owner.gates(router.config, run) or ()
+    gates += router.owner.gates(router.config, run)
     return Plan(
         name=run.name,
         model=recipe.model.path.removeprefix("hf:"),

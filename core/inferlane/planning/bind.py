@@ -35,6 +35,8 @@ def bind(plan: Plan, known: Mapping[str, str]) -> Plan:
     Values may hold address and path characters only, so that a token inside JSON inside an argument stays valid; others
     raise :class:`RunFault`.
     """
+    if not known:
+        return plan
     for name, value in known.items():
         if not _ALLOWED.match(value):
             raise RunFault(

@@ -10,6 +10,7 @@ from inferlane.config import Cluster, Recipe, parse_block
 from inferlane.errors import Refused
 from inferlane.planning.accelerators import AcceleratorUse, choose_accelerator
 from inferlane.planning.assemble import RouterChoice, assemble, run_view, versions
+from inferlane.planning.bind import bind
 from inferlane.planning.commands import CommandBuilder
 from inferlane.planning.drafts import Draft, router_drafts, service_drafts, worker_drafts
 from inferlane.planning.environment import Trace, one_sided
@@ -18,7 +19,7 @@ from inferlane.planning.layout_check import check_layout
 from inferlane.planning.pairing import EngineChoice, Pairing, pair
 from inferlane.planning.placement import Placed, Wish, place
 from inferlane.planning.port_plan import assign_ports
-from inferlane.planning.services import ServiceUse, collect_services
+from inferlane.planning.services import ServiceUse, collect_services, external_addresses
 from inferlane.planning.shape import Shape
 from inferlane.planning.views import families
 from inferlane.planning.wants import check_blocks, choose_engines, choose_sizes
@@ -77,13 +78,13 @@ class _Planner:
             trace=self.trace,
         )
         plan = assemble([*drafts, *self._benchmark(nodes)], nodes, router, builder, self.recipe)
-        return self._validated(plan, missing)
+        return self._validated(bind(plan, external_addresses(services)), missing)
 
     def _router(self, engines: Mapping[str, EngineChoice], wishes: Sequence[Wish]) -> tuple[RouterChoice, Pairing]:
         owner = self.plugins.router(str(self.recipe.frontend["type"]))
         config = parse_block(owner.parse, self.recipe.frontend, "frontend")
         pairing = pair(owner, config, engines, [wish.group for wish in wishes])
-        layout = owner.layout(config, pairing.fleet) or RouterLayout()
+        layout = owner.layout(config, pairing.fleet)
         check_layout(owner, layout)
         return RouterChoice(owner, config, layout), pairing
 

@@ -9,7 +9,7 @@ import msgspec
 
 from inferlane.planning.pairing import EngineChoice
 from inferlane.planning.placement import Placed
-from inferlane.planning.services import ServiceUse
+from inferlane.planning.services import ServiceUse, external_node
 from inferlane.plugins import Benchmark, Engine, Router, Service
 from inferlane.values import (
     EngineLayout,
@@ -157,7 +157,7 @@ def router_drafts(
 def service_drafts(use: ServiceUse, nodes: Sequence[Node], workers: Sequence[Draft]) -> list[Draft]:
     """The processes of one service; an external one has a single draft on a node of its own, and no process."""
     external = use.config.external is not None
-    home = Node(name="x_" + "".join(c if c.isalnum() else "_" for c in use.name.lower())) if external else nodes[0]
+    home = external_node(use) if external else nodes[0]
     template = Draft(
         kind="service",
         owner=use.owner,

@@ -27,6 +27,9 @@ def assign_ports(
     for index, port, pin in sorted(todo, key=lambda item: not (item[1].pinned or item[2] is not None)):
         draft = drafts[index]
         moved = msgspec.structs.replace(port, base=bases.get(f"{draft.owner.type}.{port.name}", port.base))
+        if draft.external:  # it listens already, and not on a node of ours
+            found[index][port.name] = PortBlock(first=moved.base, width=port.width, held=False)
+            continue
         key = (draft.family, port.name)
         if port.scope == "leader" and key in leaders:
             found[index][port.name] = msgspec.structs.replace(leaders[key], held=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,7 +13,7 @@ from inferlane.config import parse_block
 from inferlane.errors import Refused
 from inferlane.planning.layout_check import check_layout
 from inferlane.plugins import Plugins, Service
-from inferlane.values import Fleet, Part, Problem, ServiceLayout, ServiceRequest
+from inferlane.values import Fleet, Node, Problem, ServiceLayout, ServiceRequest
 from inferlane.values.configs import ServiceConfig
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -21,8 +22,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 IMPLIED = "services"
 """The recipe path of a service that no item of the recipe declares."""
 
-ALONE = ServiceLayout(parts=(Part(per="run"),))
-"""The layout of a service whose plugin gives none: one process on the head node."""
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
 class ServiceUse(msgspec.Struct, frozen=True):
@@ -45,8 +45,8 @@ def collect_services(
     asked: dict[str, ServiceRequest] = {}
     requests = list(wanted)
     for index, block in enumerate(declared):
-        use = _use(block, f"services[{index}]", fleet, plugins)
-        if not use.config.enabled:
+        use = None if switched_off(block) else _use(block, f"services[{index}]", fleet, plugins)
+        if use is None or not use.config.enabled:
             continue
         _add(uses, use)
         requests += use.layout.services
@@ -66,6 +66,44 @@ def collect_services(
     return list(uses.values())
 
 
+def switched_off(block: Mapping[str, Any]) -> bool:
+    """A service that the recipe leaves out needs no plugin either."""
+    return block.get("enabled") is False
+
+
+def external_node(use: ServiceUse) -> Node:
+    """The node that stands for the host of an external service."""
+    return Node(name="x_" + re.sub(r"[^a-z0-9]", "_", use.name.lower()))
+
+
+def external_addresses(uses: Iterable[ServiceUse]) -> dict[str, str]:
+    """The address tokens of external services: their hosts are in the recipe, so nobody else has to know them."""
+    known: dict[str, str] = {}
+    for use in uses:
+        if use.config.external is None:
+            continue
+        node, host = external_node(use).name, _host(use, use.config.external)
+        if known.get(f"{node}.ip", host) != host:
+            message = f"'{use.name}' differs from another external service by signs only; name it differently"
+            raise Refused([Problem(where=f"{use.where}.name", message=message)])
+        known |= {f"{node}.{word}": host for word in ("ip", "name")}
+        known[f"{node}.host"] = f"[{host}]" if ":" in host else host
+    return known
+
+
+def _host(use: ServiceUse, text: str) -> str:
+    bare = text.removeprefix("[").removesuffix("]")
+    try:
+        return str(ipaddress.ip_address(bare))
+    except ValueError:
+        if _HOST.fullmatch(text):
+            return text
+    message = (
+        f"{text!r} is not a host name or address; the port is not part of it (ports: {{{use.owner.type}.NAME: N}})"
+    )
+    raise Refused([Problem(where=f"{use.where}.external", message=message)])
+
+
 def _add(uses: dict[str, ServiceUse], use: ServiceUse) -> None:
     if not NAME.fullmatch(use.name):
         message = f"{use.name!r} cannot be a file name; use letters, digits, '.', '_' and '-', a letter or digit first"
@@ -81,7 +119,7 @@ def _add(uses: dict[str, ServiceUse], use: ServiceUse) -> None:
 def _use(block: Mapping[str, Any], where: str, fleet: Fleet, plugins: Plugins) -> ServiceUse:
     owner = plugins.service(str(block.get("type", "generic")))
     config = parse_block(owner.parse, {"type": owner.type, **block}, where)
-    layout = owner.layout(config, fleet) or ALONE
+    layout = owner.layout(config, fleet)
     check_layout(owner, layout)
     return ServiceUse(config.name or owner.type, owner, config, layout, where)
 

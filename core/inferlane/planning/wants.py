@@ -9,6 +9,7 @@ from inferlane.config import Recipe, parse_block
 from inferlane.errors import Refused
 from inferlane.planning.pairing import EngineChoice
 from inferlane.planning.placement import Wish, check_totals, nodes_per_worker
+from inferlane.planning.services import switched_off
 from inferlane.plugins import Owner, Plugins
 from inferlane.values import ROLES, Group, Problem
 
@@ -21,7 +22,8 @@ def check_blocks(recipe: Recipe, plugins: Plugins) -> None:
     own = [(role, block.engine) for role, block in recipe.roles.items() if block.engine is not None]
     blocks += [(plugins.engine, block, f"roles.{role}.engine") for role, block in own]
     blocks.append((plugins.router, recipe.frontend, "frontend"))
-    blocks += [(plugins.service, block, f"services[{index}]") for index, block in enumerate(recipe.services)]
+    services = enumerate(recipe.services)
+    blocks += [(plugins.service, block, f"services[{i}]") for i, block in services if not switched_off(block)]
     if recipe.benchmark is not None:
         blocks.append((plugins.benchmark, recipe.benchmark, "benchmark"))
     problems: list[Problem] = []

@@ -43,7 +43,6 @@ from inferlane.values import (
 from inferlane.values.configs import (
     AcceleratorConfig,
     BenchmarkConfig,
-    Config,
     EngineConfig,
     LauncherConfig,
     RouterConfig,
@@ -253,12 +252,6 @@ OWNERS: Mapping[Kind, type[Owner]] = {
 def make_owner(candidate: Candidate, spec: Spec, caller: Caller) -> Owner:
     """The facade of the candidate's kind."""
     return OWNERS[candidate.kind](candidate, spec, caller)
-
-
-def model_of(owner: Owner) -> type[Config]:
-    """The configuration model of the owner's block."""
-    model: type[Config] = owner.spec.config
-    return model
 
 
 def in_type_order(owners: Sequence[Owner]) -> list[Owner]:

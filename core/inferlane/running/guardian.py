@@ -24,11 +24,12 @@ Announce = Callable[[Path], None]
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def guarded(main: Callable[[Announce], int]) -> int:
+def guarded(main: Callable[[Announce], int], forked: Callable[[], None] | None = None) -> int:
     """Run ``main`` as a guarded supervisor and return its exit code (in the guardian).
 
     ``main`` runs in the child; it is given the function that announces the run folder, once that exists. A supervisor
-    that died without a verdict makes the run failed (exit 1).
+    that died without a verdict makes the run failed (exit 1). ``forked`` is called in the guardian once the supervisor
+    exists.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -42,6 +43,8 @@ def guarded(main: Callable[[Announce], int]) -> int:
         os.close(reader)
         _supervise(main, writer, guardian, old_mask)
     os.close(writer)
+    if forked is not None:
+        forked()
     seen: list[int] = []
 
     def forward(number: int, _frame: object) -> None:

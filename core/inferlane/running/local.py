@@ -50,6 +50,7 @@ class RunOptions:
     grace_s: float = 30.0
     patience_s: float = 240.0
     as_json: bool = False
+    live: bool = True
     serve: bool = False
     serve_s: float | None = None
     pass_environment: tuple[str, ...] = ()
@@ -80,7 +81,7 @@ def run_plan(
     """
     flags = SignalFlags()
     flags.install()
-    show = reporter(options.as_json)
+    show = reporter(options.as_json, options.live)
     try:
         for stray in sweep_dead_runs():
             show.line(f"ended a process that a dead run had left behind: {stray}")

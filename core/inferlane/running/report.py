@@ -100,9 +100,9 @@ class LiveReporter(Reporter):
             return
 
 
-def reporter(as_json: bool) -> Reporter:
+def reporter(as_json: bool, live: bool = True) -> Reporter:
     """The right one for where stdout goes."""
-    return LiveReporter(sys.stdout) if not as_json and sys.stdout.isatty() else Reporter(as_json)
+    return LiveReporter(sys.stdout) if live and not as_json and sys.stdout.isatty() else Reporter(as_json)
 
 
 def counted(number: int, one: str, many: str) -> str:

@@ -30,7 +30,9 @@ _REHEARSED_PATIENCE_S = 20.0
 
 @dataclass(frozen=True)
 class Wish:
-    """The command line of ``run`` and ``rehearse``. ``rehearsal``: ``None`` for a real run. ``guardian``: its pid."""
+    """The command line of ``run`` and ``rehearse``. ``rehearsal``: ``None`` for a real run. ``live``: a
+    table may be refreshed on a terminal. ``guardian``: its pid.
+    """
 
     request: Request
     launcher: str | None = None
@@ -40,6 +42,7 @@ class Wish:
     as_json: bool = False
     dry_run: bool = False
     grace_s: float = 30.0
+    live: bool = True
     rehearsal: RehearsalOptions | None = None
     guardian: int | None = None
 
@@ -154,6 +157,7 @@ def _options(wish: Wish, prepared: Prepared, pool: Pool | None, announce: Callab
         grace_s=wish.grace_s,
         patience_s=_PATIENCE_S if wish.rehearsal is None else _REHEARSED_PATIENCE_S,
         as_json=wish.as_json,
+        live=wish.live,
         serve=wish.serve,
         pass_environment=prepared.site.pass_environment,
         devices=pool.words if pool else (),
