@@ -122,10 +122,10 @@ def test_a_declared_service_meets_the_request_and_keeps_its_settings(plan: Any, 
 def test_an_external_service_has_gates_and_exports_and_no_process(plan: Any, cases: Any) -> None:
     made = plan(cases.dynamo(services=[{"type": "etcd", "external": "192.0.2.9"}]))
     assert not [p for p in made.processes if p.type == "etcd"]
-    assert made.process("case-dynamo").env["ETCD_ENDPOINTS"] == "http://{x_etcd.host}:2379"
+    assert made.process("case-dynamo").env["ETCD_ENDPOINTS"] == "http://192.0.2.9:2379"
     check = made.gates[0].checks[0]
     assert isinstance(check, HttpCheck)
-    assert check.url == "http://{x_etcd.host}:2379/health"
+    assert check.url == "http://192.0.2.9:2379/health"
 
 
 def test_two_askers_of_one_service_with_different_options_are_refused(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from inferlane.planning import Shape, tokens
 from inferlane.testing.plans import plan_of, problems_of, recipe_block
 from inferlane.values import Plan
 
@@ -105,3 +106,38 @@ def test_a_base_for_a_port_that_the_run_has_not_is_a_warning_that_lists_them() -
     assert warning.where == "ports.mock.htpp"
     assert warning.message.endswith("there are mock.bootstrap, mock.http")
     assert plan.process("prefill-0").ports["http"].first == 7100
+
+
+def external(host: str, **more: Any) -> dict[str, Any]:
+    return recipe({"type": "etcd", "external": host}, {"name": "x", "command": "sleep 600"}) | more
+
+
+@pytest.mark.parametrize(("host", "shown"), [("db.example", "db.example"), ("fd00::9", "[fd00::9]")])
+def test_the_host_of_an_external_service_is_in_the_plan_and_nobody_has_to_bind_it(host: str, shown: str) -> None:
+    plan = plan_of(external(host))
+    assert plan.process("x").env["ETCD_ENDPOINTS"] == f"http://{shown}:2379"
+    assert not [token for token in tokens(plan) if token.startswith("x_")]
+
+
+def test_the_port_of_an_external_service_is_told_and_never_moved() -> None:
+    shape = Shape(in_use={"n0": (2379, 12379)}, shared_ports=True)
+    assert plan_of(external("db.example"), shape=shape).process("x").env["ETCD_ENDPOINTS"].endswith(":2379")
+    moved = plan_of(external("db.example", ports={"etcd.client": 12379}), shape=shape)
+    assert moved.process("x").env["ETCD_ENDPOINTS"].endswith(":12379")
+
+
+@pytest.mark.parametrize("host", ["", "http://db", "db:2379", "a b", "{n0.ip}"])
+def test_what_is_no_host_is_refused_at_the_external_service(host: str) -> None:
+    [problem] = problems_of(external(host))
+    assert problem.where == "services[0].external"
+
+
+def test_two_external_services_whose_names_differ_by_signs_only_are_refused() -> None:
+    blocks = [{"type": "etcd", "name": name, "external": host} for name, host in (("a-b", "h1"), ("a.b", "h2"))]
+    [problem] = problems_of(recipe(*blocks))
+    assert problem.where == "services[1].name"
+
+
+def test_a_service_that_is_switched_off_needs_no_plugin() -> None:
+    plan = plan_of(recipe({"type": "nobody-has-it", "enabled": False}))
+    assert {process.kind for process in plan.processes} == {"worker", "router"}
