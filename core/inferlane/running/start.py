@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -19,10 +20,13 @@ from inferlane.plugins import Plugins
 from inferlane.preparation import Prepared, Request, prepare
 from inferlane.rehearsal import Programs, RehearsalOptions, orders, rehearse, scale_down
 from inferlane.running.devices import Pool, device_pool
-from inferlane.running.local import Hooks, RunOptions, run_plan
+from inferlane.running.local import Hooks, RunOptions
 from inferlane.running.preflight import host_memory
 from inferlane.running.unused import unused_line
 from inferlane.values import Plan, PluginCheck, Reply, Summary, Verdict
+
+Launch = Callable[[Plan, RunOptions, Hooks, "Mapping[str, Any] | None"], int]
+"""Runs an unbound plan to its end and returns the exit code."""
 
 _PATIENCE_S = 240.0  # a first completion may compile, and a router's circuit breaker stays open for a minute
 _REHEARSED_PATIENCE_S = 20.0
@@ -63,20 +67,37 @@ def start(wish: Wish, plugins: Plugins, announce: Callable[[Path], None]) -> int
 
 def _start(wish: Wish, plugins: Plugins, announce: Callable[[Path], None]) -> int:
     prepared = prepare(wish.request, plugins)
-    refuse_other_launchers(wish.launcher or prepared.site.launcher, plugins)
+    launch = choose_launcher(wish, prepared)
     if wish.rehearsal is None:
-        return _run(wish, prepared, announce)
-    return _rehearse(wish, wish.rehearsal, prepared, announce)
+        return _run(wish, prepared, launch, announce)
+    return _rehearse(wish, wish.rehearsal, prepared, launch, announce)
 
 
-def refuse_other_launchers(launcher: str | None, plugins: Plugins) -> None:
-    """This module runs on this machine; another launcher's plugin, if there is one, does not come here."""
-    if launcher not in (None, "local"):
-        plugins.launcher(launcher)  # a missing one is refused by name
-        raise UsageFault(f"launcher {launcher} cannot be used here; use --launcher local")
+_SCHEDULED = ("default_account", "default_partition", "default_sbatch_directives")
 
 
-def _run(wish: Wish, prepared: Prepared, announce: Callable[[Path], None]) -> int:
+def choose_launcher(wish: Wish, prepared: Prepared) -> Launch:
+    """How plans are run: ``--launcher``, else the cluster file's, else a scheduler's where the cluster file is written
+    for one (a rehearsal: never), else this machine. What stands around it here knows this machine only, so another
+    launcher is refused, and none is ever replaced by this machine in silence.
+    """
+    name = wish.launcher or prepared.site.launcher
+    said = [key for key in _SCHEDULED if prepared.cluster.source.origin(key) is not None]
+    if name is None and said and wish.rehearsal is None:
+        place = prepared.place(f"cluster:{said[0]}")
+        raise UsageFault(
+            f"{place}: {said[0]}: this cluster file is written for a scheduler, and no launcher for one is part of this "
+            "version; rehearse it, or say --launcher local to run on this machine"
+        )
+    name = name or "local"
+    owner = prepared.plugins.launcher(name)
+    if name != "local":
+        raise UsageFault(f"launcher {name} cannot be used here yet; use --launcher local")
+    run: Launch = owner.launcher(owner.parse({"type": name})).run
+    return run
+
+
+def _run(wish: Wish, prepared: Prepared, launch: Launch, announce: Callable[[Path], None]) -> int:
     if prepared.resolved.unresolved:
         raise UsageFault("\n".join(prepared.lines(prepared.resolved.unresolved)))
     setup = prepared.hidden.host_setup
@@ -101,7 +122,7 @@ def _run(wish: Wish, prepared: Prepared, announce: Callable[[Path], None]) -> in
         return prepared.plan(msgspec.structs.replace(shape, in_use=in_use))
 
     hooks = Hooks(replan=replan, summarise=_summariser(prepared), judge=_judge(prepared))
-    return run_plan(plan, _options(wish, prepared, pool, announce), hooks)
+    return launch(plan, _options(wish, prepared, pool, announce), hooks, None)
 
 
 def shape_of_machine(plan: Plan, pool: Pool) -> Shape:
@@ -122,7 +143,9 @@ def _pool(wish: Wish, prepared: Prepared) -> Pool:
     return device_pool(wish.gpus, os.environ, use.config.visible_devices_env)
 
 
-def _rehearse(wish: Wish, options: RehearsalOptions, prepared: Prepared, announce: Callable[[Path], None]) -> int:
+def _rehearse(
+    wish: Wish, options: RehearsalOptions, prepared: Prepared, launch: Launch, announce: Callable[[Path], None]
+) -> int:
     scaled = ""
     if not options.full:
         smaller, scaled = scale_down(prepared.hidden)
@@ -146,7 +169,7 @@ def _rehearse(wish: Wish, options: RehearsalOptions, prepared: Prepared, announc
         judge=_judge(prepared),
     )
     info = {"twins": list(swapped.twins), "real": list(swapped.real), "scaled": scaled}
-    return run_plan(swapped.plan, _options(wish, prepared, None, announce), hooks, info)
+    return launch(swapped.plan, _options(wish, prepared, None, announce), hooks, info)
 
 
 def _options(wish: Wish, prepared: Prepared, pool: Pool | None, announce: Callable[[Path], None]) -> RunOptions:
