@@ -24,7 +24,7 @@ from inferlane.planning.shape import Shape
 from inferlane.planning.views import families
 from inferlane.planning.wants import check_blocks, choose_engines, choose_sizes
 from inferlane.plugins import Plugins
-from inferlane.values import Layout, Node, Part, Plan, Problem, RouterLayout, ServiceRequest, Slot
+from inferlane.values import EngineLayout, Group, Layout, Node, Part, Plan, Problem, RouterLayout, ServiceRequest, Slot
 from inferlane.values.configs import RouterConfig
 
 
@@ -114,6 +114,7 @@ class _Planner:
                     f"worker on {spec.max_nodes} node(s): use more workers"
                 )
                 self.problems.append(Problem(where=f"roles.{group.role}.gpus", message=message))
+            self.problems += _uneven_ranks(group, pairing.layouts[group.role])
 
     def _place(self, wishes: Sequence[Wish], pairing: Pairing, gpus_per_node: int) -> tuple[list[Node], list[Placed]]:
         count = sum(wish.nodes for wish in wishes if wish.nodes is not None) or 1
@@ -193,6 +194,18 @@ class _Planner:
     def _stop_on_errors(self) -> None:
         if any(problem.severity == "error" for problem in self.problems):
             raise Refused(dict.fromkeys(self.problems))
+
+
+def _uneven_ranks(group: Group, layout: EngineLayout) -> list[Problem]:
+    share = group.gpus // group.nodes
+    return [
+        Problem(
+            where=f"roles.{group.role}.gpus",
+            message=f"{share} GPUs on a node do not divide into ranks of {part.gpus_per_rank}; give a multiple of it",
+        )
+        for part in layout.parts
+        if part.per == "rank" and share % part.gpus_per_rank
+    ]
 
 
 def _some(use: ServiceUse, drafts: list[Draft]) -> list[Draft]:

@@ -20,12 +20,12 @@ class Origins:
 
     def text(self, plan: Plan) -> str:
         """One line per argument and variable: value, origin, and what it replaced."""
+        lines: defaultdict[str, list[str]] = defaultdict(list)
+        for (name, subject), layers in self._layers.items():
+            lines[name].append(self._line(subject, layers))
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for process in plan.processes:
-            lines = [
-                self._line(subject, layers) for (name, subject), layers in self._layers.items() if name == process.name
-            ]
-            groups["\n".join(lines)].append(process.name)
+            groups["\n".join(lines[process.name])].append(process.name)
         blocks = [f"{', '.join(names)}\n{body}" for body, names in groups.items() if body]
         return "where it comes from\n" + "\n\n".join(blocks)
 

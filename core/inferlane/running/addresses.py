@@ -57,11 +57,6 @@ def holders(address: str, found: Sequence[Listener] | None = None) -> dict[int, 
     return {item.port: item.address for item in everything if item.address in (address, "0.0.0.0", "::")}  # noqa: S104
 
 
-def ports_in_use(address: str, found: Sequence[Listener] | None = None) -> set[int]:
-    """Ports that cannot be bound on ``address``."""
-    return set(holders(address, found))
-
-
 @dataclass(frozen=True)
 class Slots:
     """Loopback networks held by this run; ``locks`` are sockets that end with the process."""

@@ -24,7 +24,7 @@ class Redactor:
             for name, value in env.items()
             if is_secret(name) and len(value) >= _SHORTEST and not REFERENCE.fullmatch(value)
         }
-        forms = values | {json.dumps(value)[1:-1] for value in values}
+        forms = values | {json.dumps(value, ensure_ascii=plain)[1:-1] for value in values for plain in (True, False)}
         ordered = sorted(forms, key=lambda form: (-len(form), form))
         self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
 

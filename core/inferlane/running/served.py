@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 from inferlane.running import counters
-from inferlane.values import Plan, PlannedUpstream
+from inferlane.values import Plan
 
 
 class Served:
@@ -34,15 +34,9 @@ class Served:
         return found
 
     async def _read(self) -> dict[str, Mapping[str, float]]:
-        answers = await asyncio.gather(*(self._ask(upstream) for upstream in self._upstreams))
+        answers = await asyncio.gather(*(counters.ask(upstream, self._timeout_s) for upstream in self._upstreams))
         pairs = zip(self._upstreams, answers, strict=True)
         return {upstream.process: answer for upstream, answer in pairs if answer is not None}
-
-    async def _ask(self, upstream: PlannedUpstream) -> Mapping[str, float] | None:
-        try:
-            return await counters.ask(upstream, self._timeout_s)
-        except OSError:
-            return None
 
 
 def served_lines(served: Mapping[str, int]) -> list[str]:

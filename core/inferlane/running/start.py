@@ -86,8 +86,8 @@ def choose_launcher(wish: Wish, prepared: Prepared) -> Launch:
     if name is None and said and wish.rehearsal is None:
         place = prepared.place(f"cluster:{said[0]}")
         raise UsageFault(
-            f"{place}: {said[0]}: this cluster file is written for a scheduler, and no launcher for one is part of this "
-            "version; rehearse it, or say --launcher local to run on this machine"
+            f"{place}: {said[0]}: this cluster file is written for a scheduler, and this version has no launcher for "
+            "one; rehearse it, or say --launcher local to run on this machine"
         )
     name = name or "local"
     owner = prepared.plugins.launcher(name)
