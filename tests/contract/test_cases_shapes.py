@@ -72,6 +72,15 @@ def test_a_worker_without_a_health_url_is_ready_when_it_accepts(plan: Any, cases
     assert check == TcpCheck(address="{n0.host}:6101")
 
 
+def test_devices_that_do_not_divide_into_ranks_are_refused(refusal: Any, cases: Any) -> None:
+    block = cases.rank_servers()
+    [role] = block["roles"]
+    block["roles"][role] |= {"nodes": 1, "workers": 1, "gpus": 3}
+    [problem] = refusal(block)
+    assert problem.where == f"roles.{role}.gpus"
+    assert problem.message == "3 GPUs on a node do not divide into ranks of 2; give a multiple of it"
+
+
 def test_a_proxy_in_front_of_routers_owns_the_public_port(plan: Any, cases: Any) -> None:
     made = plan(cases.behind_proxy())
     proxy = made.process("case-nginx-proxy")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from inferlane.running.addresses import claim, holders, known_tokens, listeners, ports_in_use
+from inferlane.running.addresses import claim, holders, known_tokens, listeners
 
 
 def test_two_runs_never_share_a_network() -> None:
@@ -72,8 +72,8 @@ def test_a_port_counts_on_its_own_address_and_a_wildcard_everywhere() -> None:
         one.listen()
         every.bind(("", 0))
         every.listen()
-        here, there = ports_in_use("127.99.1.1"), ports_in_use("127.99.1.2")
-        assert {one.getsockname()[1], every.getsockname()[1]} <= here
+        here, there = holders("127.99.1.1"), holders("127.99.1.2")
+        assert {one.getsockname()[1], every.getsockname()[1]} <= set(here)
         assert one.getsockname()[1] not in there
         assert holders("127.99.1.2")[every.getsockname()[1]] == "0.0.0.0"
 

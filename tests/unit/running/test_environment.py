@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,10 @@ def test_secret_values_are_taken_out_of_text_and_tunings_are_not() -> None:
     redactor = Redactor([{"HF_TOKEN": 'a"bcd', "MAX_TOKENS_PER_RANK": "4096", "API_KEY": "${REF_NAME}"}])
     assert redactor.text('a"bcd a\\"bcd 4096 ${REF_NAME}') == "*** *** 4096 ${REF_NAME}"
     assert redactor.content(b'\xff a"bcd') == b"\xff ***"
+
+
+def test_a_secret_is_taken_out_in_every_way_that_json_may_spell_it() -> None:
+    secret = 'pä"ss'
+    redactor = Redactor([{"HF_TOKEN": secret}])
+    for text in (json.dumps(secret), json.dumps(secret, ensure_ascii=False)):
+        assert redactor.text(text) == '"***"'
