@@ -118,8 +118,8 @@ def worker_drafts(placed: Placed, choice: EngineChoice, layout: EngineLayout) ->
 def _slot_sets(part: Part, slots: tuple[Slot, ...]) -> list[tuple[Slot, ...]]:
     if part.per == "worker":
         return [slots]
-    if part.per in ("leader", "run"):  # without devices it sees none, with them those of its node
-        return [(slots[0] if part.devices != "none" else Slot(node=slots[0].node),)]
+    if part.per in ("leader", "run"):
+        return [(Slot(node=slots[0].node),)]
     if part.per == "rank":
         step = part.gpus_per_rank
         return [
