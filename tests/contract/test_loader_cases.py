@@ -27,7 +27,7 @@ def marking(marker: Path) -> str:
 
 
 def test_one_broken_plugin_does_not_take_down_other_commands(plugin_site: PluginSite) -> None:
-    """BL-21: help and other engines work in silence; the broken one says which module is missing, and whose fault."""
+    """Help and other engines work in silence; the broken one says which module is missing, and whose fault."""
     plugin_site.add_engine("plug_c", "broken", "import absent_library")
 
     helped = inferlane(plugin_site, "--help")
@@ -43,7 +43,7 @@ def test_one_broken_plugin_does_not_take_down_other_commands(plugin_site: Plugin
 
 
 def test_checking_a_recipe_minds_only_the_plugins_it_names(plugin_site: PluginSite, tmp_path: Path) -> None:
-    """BL-21: a recipe of another engine passes; one that names the broken engine gets that reason, and status 3."""
+    """A recipe of another engine passes; one that names the broken engine gets that reason, and status 3."""
     plugin_site.add_engine("plug_c", "broken", "import absent_library")
     recipe = tmp_path / "recipe.yaml"
     text = QUICKSTART.read_text(encoding="utf-8")
@@ -61,7 +61,7 @@ def test_checking_a_recipe_minds_only_the_plugins_it_names(plugin_site: PluginSi
 
 
 def test_a_strict_doctor_turns_a_broken_plugin_into_a_failure(plugin_site: PluginSite) -> None:
-    """BL-21: the strict switch for continuous integration."""
+    """The strict switch for continuous integration."""
     plugin_site.add_engine("plug_c", "broken", "import absent_library")
 
     lenient = inferlane(plugin_site, "doctor", "--json")
@@ -86,7 +86,7 @@ def test_a_strict_doctor_turns_a_broken_plugin_into_a_failure(plugin_site: Plugi
 def test_there_is_a_way_in_when_a_plugin_misbehaves(
     plugin_site: PluginSite, tmp_path: Path, arguments: tuple[str, ...], variables: dict[str, str]
 ) -> None:
-    """BL-22: the list prints, the offender is shown as disabled, its module is not imported."""
+    """The list prints, the offender is shown as disabled, its module is not imported."""
     marker = tmp_path / "marker"
     plugin_site.add_engine("plug-bad", "bad", marking(marker))
 
@@ -113,7 +113,7 @@ def test_there_is_a_way_in_when_a_plugin_misbehaves(
     ids=" ".join,
 )
 def test_no_unneeded_plugin_is_imported(plugin_site: PluginSite, tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    """BL-24: a plugin that sleeps three seconds at import slows nothing that does not need it."""
+    """A plugin that sleeps three seconds at import slows nothing that does not need it."""
     marker = tmp_path / "marker"
     plugin_site.add_engine("plug-slow", "slow", marking(marker))
 
@@ -124,7 +124,7 @@ def test_no_unneeded_plugin_is_imported(plugin_site: PluginSite, tmp_path: Path,
 
 
 def test_completion_imports_no_plugin_and_no_command(plugin_site: PluginSite, tmp_path: Path) -> None:
-    """BL-24: completion answers from a table."""
+    """Completion answers from a table."""
     marker = tmp_path / "marker"
     plugin_site.add_engine("plug-slow", "slow", marking(marker))
     code = (
@@ -143,7 +143,7 @@ def test_completion_imports_no_plugin_and_no_command(plugin_site: PluginSite, tm
 
 
 def test_metadata_is_scanned_once_per_command(plugin_site: PluginSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    """BL-24: several loads, one scan."""
+    """Several loads, one scan."""
     from inferlane.plugins import Plugins, discovery
 
     plugin_site.add_engine("plug-x", "x", engine_source("x"))

@@ -24,7 +24,7 @@ def two_claims(make: MakeSite, order: tuple[str, str], type: str = "vendorx") ->
 def test_a_type_of_two_distributions_is_refused_with_both_named(
     make_plugin_site: MakeSite, capsys: pytest.CaptureFixture[str], order: tuple[str, str]
 ) -> None:
-    """BL-23: the message is the same in both path orders."""
+    """The message is the same in both path orders."""
     two_claims(make_plugin_site, order)
 
     assert main(["plugins", "show", "engine", "vendorx"]) == EXIT_PLUGIN
@@ -39,7 +39,7 @@ def test_a_type_of_two_distributions_is_refused_with_both_named(
 def test_a_built_in_type_cannot_be_taken_over(
     make_plugin_site: MakeSite, capsys: pytest.CaptureFixture[str], order: tuple[str, str]
 ) -> None:
-    """BL-23: the built-in name still means ours."""
+    """The built-in name still means ours."""
     two_claims(make_plugin_site, order, type="mock")
 
     assert main(["plugins", "show", "engine", "mock"]) == EXIT_OK
@@ -52,7 +52,7 @@ def test_a_built_in_type_cannot_be_taken_over(
 def test_a_first_party_name_is_refused_when_somebody_else_claims_it_too(
     make_plugin_site: MakeSite, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """BL-23: two distributions that both claim one engine of this project's plugins."""
+    """Two distributions that both claim one engine of this project's plugins."""
     two_claims(make_plugin_site, ("inferlane-vllm-mori", "plug-b"), type="vllm")
 
     assert main(["plugins", "show", "engine", "vllm"]) == EXIT_PLUGIN

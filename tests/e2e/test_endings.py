@@ -34,7 +34,7 @@ def _gone(pids: list[int], seconds: float = 5) -> bool:
     return True
 
 
-def test_bl20_ctrl_c_lets_a_worker_flush_and_is_130(start: Start, tmp_path: Path) -> None:
+def test_ctrl_c_lets_a_worker_flush_and_is_130(start: Start, tmp_path: Path) -> None:
     flushed = tmp_path / "flushed"
     run = start(served(BENCH, options=(f"on_term={flushed}",)))
     run.wait_for("process.start", process="bench")
@@ -46,7 +46,7 @@ def test_bl20_ctrl_c_lets_a_worker_flush_and_is_130(start: Start, tmp_path: Path
     assert run.verdict()["verdict"] == "interrupted"
 
 
-def test_bl20_a_worker_that_ignores_term_is_killed_after_the_grace_and_said_to_be(start: Start) -> None:
+def test_a_worker_that_ignores_term_is_killed_after_the_grace_and_said_to_be(start: Start) -> None:
     run = start(served(BENCH, options=("on_term=ignore",)), grace=1)
     run.wait_for("process.start", process="bench")
     began = time.monotonic()
@@ -78,7 +78,7 @@ def test_sigterm_is_an_orderly_end_and_143(start: Start) -> None:
     assert run.verdict()["verdict"] == "terminated"
 
 
-def test_bl18_an_orphaned_worker_child_is_found_and_ended(start: Start) -> None:
+def test_an_orphaned_worker_child_is_found_and_ended(start: Start) -> None:
     run = start(served(shell("bench", "sleep 0.3", kind="benchmark"), options=("orphan=1",)))
     code, out = run.end()
     verdict = run.verdict()

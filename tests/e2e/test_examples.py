@@ -82,7 +82,7 @@ def test_disaggregated_examples_serve_every_request_through_the_real_router(
 @needs_router
 @pytest.mark.real_router
 def test_the_real_router_starts_only_after_every_worker_answered(tmp_path: Path) -> None:
-    """BL-14: one prefill worker loads slowly; the router must not start before it answers, and then knows both."""
+    """One prefill worker loads slowly; the router must not start before it answers, and then knows both."""
     recipe = str(EXAMPLES / "sglang/mi355x-r1-2p1d.yaml")
     code, verdict, err = inferlane(tmp_path, "rehearse", recipe, "--fault", "prefill-1=slow@3")
     assert code == 0, err
@@ -107,7 +107,7 @@ def test_a_worker_that_dies_during_the_benchmark_is_named_with_its_code(tmp_path
 @needs_router
 @pytest.mark.real_router
 def test_generation_that_fails_behind_a_healthy_router_names_the_stage(tmp_path: Path) -> None:
-    """BL-15: every health URL and the router's list are green, and no completion comes back: no load is sent."""
+    """Every health URL and the router's list are green, and no completion comes back: no load is sent."""
     recipe = str(EXAMPLES / "sglang/mi300x-direct.yaml")
     soon = ["--set", "health_check.max_attempts=4", "--set", "health_check.interval_seconds=1"]
     code, verdict, _ = inferlane(tmp_path, "rehearse", recipe, "--fault", "agg-0=error", *soon)

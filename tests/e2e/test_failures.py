@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 Start = Callable[..., Any]
 
 
-def test_bl16_a_worker_that_dies_at_once_ends_the_run_with_its_code_and_its_words(start: Start) -> None:
+def test_a_worker_that_dies_at_once_ends_the_run_with_its_code_and_its_words(start: Start) -> None:
     run = start(plan(shell("agg-0", "echo bad flag; exit 3"), gates=(health("agg-0"),), start_timeout_s=600))
     code, out = run.end(15)
     assert code == 1
@@ -38,7 +38,7 @@ def test_a_worker_that_ends_well_before_the_run_is_finished_is_a_failure(start: 
     assert "decode-0 on n0 ended by itself with exit code 0" in out
 
 
-def test_bl17_the_first_to_fail_is_named_and_its_siblings_are_not_the_cause(start: Start) -> None:
+def test_the_first_to_fail_is_named_and_its_siblings_are_not_the_cause(start: Start) -> None:
     prefill = server("prefill-0", 6101)
     run = start(served(prefill, shell("decode-0", "sleep 0.5; exit 7"), shell("bench", "sleep 60", kind="benchmark")))
     code, _ = run.end()
@@ -107,7 +107,7 @@ def test_a_worker_that_never_gets_healthy_ends_with_4_and_all_names(start: Start
     assert any("serving on" in line for line in run.verdict()["cause"]["log_tail"])
 
 
-def test_bl32_odd_bytes_in_a_log_do_not_hide_the_reason(start: Start) -> None:
+def test_odd_bytes_in_a_log_do_not_hide_the_reason(start: Start) -> None:
     script = r"printf '\342\050\241\n\033[2Jreason: no memory\n\342\202'; exit 1"
     run = start(plan(shell("agg-0", script)))
     code, out = run.end()
@@ -116,7 +116,7 @@ def test_bl32_odd_bytes_in_a_log_do_not_hide_the_reason(start: Start) -> None:
     assert "\x1b" not in out
 
 
-def test_bl15_a_router_that_is_ready_but_cannot_generate_gets_no_load(start: Start) -> None:
+def test_a_router_that_is_ready_but_cannot_generate_gets_no_load(start: Start) -> None:
     router = server("router", handmade.PUBLIC, ("status=503",), kind="router")
     made = plan(
         server("decode-0", 6100),
@@ -136,7 +136,7 @@ def test_bl15_a_router_that_is_ready_but_cannot_generate_gets_no_load(start: Sta
     assert not any(event.get("process") == "bench" for event in run.events())
 
 
-def test_bl15_a_worker_that_no_request_reaches_is_named(start: Start) -> None:
+def test_a_worker_that_no_request_reaches_is_named(start: Start) -> None:
     router = server("router", handmade.PUBLIC, (f"forward=http://{handmade.HEAD.host}:6100",), kind="router")
     made = plan(
         server("agg-0", 6100),

@@ -32,7 +32,7 @@ def test_every_type_loads(type: str) -> None:
 
 
 @pytest.mark.parametrize("variable", sorted(ALIASES))
-def test_bl09_exactly_one_variable_is_set_and_the_others_are_removed(variable: str) -> None:
+def test_exactly_one_variable_is_set_and_the_others_are_removed(variable: str) -> None:
     mask = accelerators.inferlane_visible_devices(config(variable), HALF)
     assert mask is not None
     assert mask[variable] == "4,5"
@@ -43,7 +43,7 @@ def test_the_default_is_the_lowest_layers_variable() -> None:
     assert config().visible_devices_env == "ROCR_VISIBLE_DEVICES"
 
 
-def test_bl09_the_clusters_variable_reaches_the_second_worker() -> None:
+def test_the_clusters_variable_reaches_the_second_worker() -> None:
     roles = {"agg": {"nodes": 1, "workers": 2, "gpus": 4, "args": {"tp-size": 4}}}
     recipe = recipe_block("sglang", "sglang-router", roles, gpu="mi355x")
     worker = plan_of(recipe, {"visible_devices_env": "HIP_VISIBLE_DEVICES"}).process("agg-1")
@@ -51,14 +51,14 @@ def test_bl09_the_clusters_variable_reaches_the_second_worker() -> None:
     assert ALIASES - {"HIP_VISIBLE_DEVICES"} <= set(worker.unset)
 
 
-def test_bl11_device_words_are_opaque() -> None:
+def test_device_words_are_opaque() -> None:
     words = Devices(indices=(0, 1), words=("GPU-3f9a", "MIG-7c"), total=4)
     mask = accelerators.inferlane_visible_devices(config(), words)
     assert mask is not None
     assert mask["ROCR_VISIBLE_DEVICES"] == "GPU-3f9a,MIG-7c"
 
 
-def test_bl12_a_process_that_owns_the_node_has_no_mask_and_never_an_empty_one() -> None:
+def test_a_process_that_owns_the_node_has_no_mask_and_never_an_empty_one() -> None:
     whole = Devices(indices=tuple(range(8)), words=(), total=8, whole=True)
     assert accelerators.inferlane_visible_devices(config(), whole) == {}
 

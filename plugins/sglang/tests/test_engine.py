@@ -75,7 +75,7 @@ def test_all_nodes_of_a_prefill_worker_are_told_one_bootstrap_port() -> None:
     assert not plan.process("prefill-0-1").ports["bootstrap"].held
 
 
-def test_bl05_no_port_twice_per_node_none_ephemeral_and_a_bootstrap_port_for_each_prefill_worker() -> None:
+def test_no_port_twice_per_node_none_ephemeral_and_a_bootstrap_port_for_each_prefill_worker() -> None:
     args = {"tp-size": 4, "dp-size": 4, "enable-dp-attention": True}
     roles = {
         "prefill": {"nodes": 1, "workers": 2, "gpus": 4, "args": args, "kv_events": True},
@@ -92,7 +92,7 @@ def test_bl05_no_port_twice_per_node_none_ephemeral_and_a_bootstrap_port_for_eac
     assert [router[at + 2] for at, word in enumerate(router) if word == "--prefill"] == ["7200", "7201"]
 
 
-def test_bl05_a_port_that_another_program_holds_moves_everywhere_it_is_told() -> None:
+def test_a_port_that_another_program_holds_moves_everywhere_it_is_told() -> None:
     plan = plan_of(disaggregated({"tp-size": 8}), shape=Shape(in_use={"n0": (7200, 6100)}))
     assert option(plan.process("prefill-0"), "--disaggregation-bootstrap-port") == "7201"
     start = plan.process("sglang-router").args.index("--prefill")

@@ -12,7 +12,7 @@ from inferlane.config import FileRefused, LoadedCluster, load_cluster
 Load = Callable[..., LoadedCluster]
 
 
-def test_bl01_an_outdated_key_is_refused_and_no_default_stands_in(cluster: Load) -> None:
+def test_an_outdated_key_is_refused_and_no_default_stands_in(cluster: Load) -> None:
     with pytest.raises(FileRefused) as caught:
         cluster("name: testc\npartiton: gpu\ngpus_per_node: 8\n")
     assert str(caught.value) == "cluster.yaml:2:1: partiton: unknown key; did you mean 'default_partition'?"
@@ -20,7 +20,7 @@ def test_bl01_an_outdated_key_is_refused_and_no_default_stands_in(cluster: Load)
     assert caught.value.exit_code == 2
 
 
-def test_bl01_an_unknown_key_at_depth_is_refused(cluster: Load) -> None:
+def test_an_unknown_key_at_depth_is_refused(cluster: Load) -> None:
     with pytest.raises(FileRefused, match=r"default_host_setup\.comands: unknown key; did you mean 'commands'"):
         cluster("default_host_setup: {comands: [x]}\n")
 
@@ -53,7 +53,7 @@ def test_a_value_without_variables_is_still_checked_beside_an_unset_one(cluster:
         cluster("default_time_limit: ${LIMIT}\ngpus_per_node: x\n")
 
 
-def test_bl38_a_secret_of_the_cluster_stays_a_reference(cluster: Load) -> None:
+def test_a_secret_of_the_cluster_stays_a_reference(cluster: Load) -> None:
     loaded = cluster(
         "environment: {HF_TOKEN: '${HF_TOKEN}', HOME_DIR: '${HOME}/x'}\n", {"HF_TOKEN": "tok-123", "HOME": "/h"}
     )
@@ -62,7 +62,7 @@ def test_bl38_a_secret_of_the_cluster_stays_a_reference(cluster: Load) -> None:
     assert "tok-123" not in repr(loaded)
 
 
-def test_bl38_an_expanded_secret_never_enters_a_message(cluster: Load) -> None:
+def test_an_expanded_secret_never_enters_a_message(cluster: Load) -> None:
     text = "gpus_per_node: ${HF_TOKEN}\nenvironment: {BAD-KEY: '${HF_TOKEN}', 'x${HF_TOKEN}': 'x'}\n"
     with pytest.raises(FileRefused) as caught:
         cluster(text, {"HF_TOKEN": "tok-123"})

@@ -21,7 +21,7 @@ def test_the_smallest_recipe_has_its_defaults(recipe: Load) -> None:
     assert loaded.strict_flags == "warn"
 
 
-def test_bl01_an_unknown_key_is_refused_with_position_path_and_suggestion(refused: Refuse) -> None:
+def test_an_unknown_key_is_refused_with_position_path_and_suggestion(refused: Refuse) -> None:
     assert refused("    arg: {x: 1}\n") == "recipe.yaml:11:5: roles.agg.arg: unknown key; did you mean 'args'?"
 
 
@@ -51,30 +51,30 @@ def test_another_schema_is_refused(refused: Refuse) -> None:
 
 
 @pytest.mark.parametrize("text", ["4:00:00", '"4:00:00"', "04:00:00"])
-def test_bl02_every_spelling_of_four_hours_stays_what_was_written(recipe: Load, text: str) -> None:
+def test_every_spelling_of_four_hours_stays_what_was_written(recipe: Load, text: str) -> None:
     assert recipe(f"slurm: {{time_limit: {text}}}\n").recipe.slurm.time_limit == text.strip('"')
 
 
 @pytest.mark.parametrize("text", ["3600", "3600.0", '"90"', "true", "1h"])
-def test_bl02_a_limit_without_a_unit_never_passes(refused: Refuse, text: str) -> None:
+def test_a_limit_without_a_unit_never_passes(refused: Refuse, text: str) -> None:
     message = refused(f"slurm: {{time_limit: {text}}}\n")
     assert "slurm.time_limit" in message
     assert "H:MM:SS" in message
 
 
 @pytest.mark.parametrize("text", ["30:00", "1:30", "1-00:00:00", "2-12"])
-def test_bl02_other_forms_of_the_scheduler_are_kept_as_text(recipe: Load, text: str) -> None:
+def test_other_forms_of_the_scheduler_are_kept_as_text(recipe: Load, text: str) -> None:
     assert recipe(f"slurm: {{time_limit: {text}}}\n").recipe.slurm.time_limit == text
 
 
 @pytest.mark.parametrize("name", [r'"demo\n#SBATCH --partition=other"', '"../../demo"', "a/b", ".x", "a..b", "x" * 101])
-def test_bl39_a_name_that_could_change_a_script_or_folder_is_refused(refused: Refuse, name: str) -> None:
+def test_a_name_that_could_change_a_script_or_folder_is_refused(refused: Refuse, name: str) -> None:
     rest = "model: {path: m}\nfrontend: {type: none}\nengine: toy\nroles: {agg: {nodes: 1}}\n"
     text = f"schema: 2\nname: {name}\n{rest}"
     assert "recipe.yaml:2:7: name:" in refused(text=text)
 
 
-def test_bl39_environment_values_are_kept_byte_for_byte(recipe: Load) -> None:
+def test_environment_values_are_kept_byte_for_byte(recipe: Load) -> None:
     loaded = recipe("""environment: {A: "x y; $(touch pwned)", J: '{"k": "v w"}'}\n""").recipe
     assert loaded.environment == {"A": "x y; $(touch pwned)", "J": '{"k": "v w"}'}
 
@@ -107,7 +107,7 @@ def test_a_plugin_block_loses_empty_args_and_env_and_keeps_other_nulls(recipe: L
     assert loaded.engine == {"type": "toy", "connector": None}
 
 
-def test_bl38_a_secret_never_enters_a_message(refused: Refuse) -> None:
+def test_a_secret_never_enters_a_message(refused: Refuse) -> None:
     message = refused("environment: {HF_TOKEN: 123456789, MAX_TOKENS_PER_RANK: 5}\n")
     assert "123456789" not in message
     assert "HF_TOKEN" in message
@@ -115,11 +115,11 @@ def test_bl38_a_secret_never_enters_a_message(refused: Refuse) -> None:
 
 
 @pytest.mark.parametrize("text", ["0123456", "[123456]", "{a: 123456}"])
-def test_bl38_a_secret_of_the_wrong_shape_is_masked_too(refused: Refuse, text: str) -> None:
+def test_a_secret_of_the_wrong_shape_is_masked_too(refused: Refuse, text: str) -> None:
     assert "123456" not in refused(f"environment: {{HF_TOKEN: {text}}}\n")
 
 
-def test_bl37_whole_references_are_listed_and_left_alone(recipe: Load) -> None:
+def test_whole_references_are_listed_and_left_alone(recipe: Load) -> None:
     loaded = recipe('environment: {HF_TOKEN: "${HF_TOKEN}", NOT: "a ${B}", RAW: "$C"}\nbenchmark: {env: {X: "${Y}"}}\n')
     assert loaded.references == ("HF_TOKEN", "Y")
     assert loaded.recipe.environment["HF_TOKEN"] == "${HF_TOKEN}"

@@ -75,14 +75,14 @@ def test_a_key_that_is_a_number_is_refused_with_the_spelling() -> None:
     assert '"8"' in fault("a: {8: x}\n")
 
 
-def test_bl03_a_repeated_key_is_refused_with_both_positions() -> None:
+def test_a_repeated_key_is_refused_with_both_positions() -> None:
     message = fault("roles:\n  decode: {workers: 1, tp: 8, tp: 4}\n")
     assert "f.yaml:2:31" in message
     assert "first at f.yaml:2:24" in message
     assert "'tp'" in message
 
 
-def test_bl03_a_merge_with_an_override_loads() -> None:
+def test_a_merge_with_an_override_loads() -> None:
     root = compose("base: &b {workers: 1, tp: 8}\nroles:\n  decode: {<<: *b, tp: 4}\n", "f.yaml")
     assert plain(root)["roles"]["decode"] == {"workers": 1, "tp": 4}
 
@@ -126,7 +126,7 @@ def test_endless_nesting_ends_in_a_refusal() -> None:
 
 
 @pytest.mark.parametrize("tag", ["!!python/object/apply:os.system [ls]", "!!str 4", "!custom x"])
-def test_bl40_tags_are_refused_plainly(tag: str) -> None:
+def test_tags_are_refused_plainly(tag: str) -> None:
     message = fault(f"a: {tag}\n")
     assert "f.yaml:1:4: a: tags are not read" in message
 

@@ -19,7 +19,7 @@ from inferlane.builtin import sa_bench
 
 
 @pytest.mark.parametrize(("mode", "kind"), [("zero", "zero_tokens"), ("cut", "cut"), ("503", "http_503")])
-def test_bl33_a_run_without_answers_is_invalid_and_leaves_its_counts(
+def test_a_run_without_answers_is_invalid_and_leaves_its_counts(
     server: Any, client: Any, mode: str, kind: str
 ) -> None:
     server.mode = mode
@@ -33,7 +33,7 @@ def test_bl33_a_run_without_answers_is_invalid_and_leaves_its_counts(
     assert re.fullmatch(r"inferlane\.load: concurrency 4 is invalid: 8 of 8 requests failed .*\n", done.stderr)
 
 
-def test_bl34_one_hanging_request_ends_the_run_with_the_rest_saved(server: Any, client: Any) -> None:
+def test_one_hanging_request_ends_the_run_with_the_rest_saved(server: Any, client: Any) -> None:
     server.hang_at = 2 + 3  # two calibration requests come first
     began = time.monotonic()
     done = client.run(stall_timeout_s=1.5)
@@ -45,7 +45,7 @@ def test_bl34_one_hanging_request_ends_the_run_with_the_rest_saved(server: Any, 
     assert point["median_ttft_ms"] > 0
 
 
-def test_bl35_warm_up_keeps_the_limit_and_is_not_counted(server: Any, client: Any) -> None:
+def test_warm_up_keeps_the_limit_and_is_not_counted(server: Any, client: Any) -> None:
     done = client.run(concurrencies=(4, 8), requests=24, warmup_requests=16)
     first, second = client.points()
     calibration, level = 2, 16 + 24

@@ -132,13 +132,13 @@ def disaggregated(prefill: dict[str, str], **more: dict[str, str]) -> dict[str, 
     return recipe_block("mock", "mock", {"prefill": role | {"env": prefill}, "decode": role}) | more
 
 
-def test_bl06_a_fabric_variable_of_one_role_only_is_a_warning_that_names_both() -> None:
+def test_a_fabric_variable_of_one_role_only_is_a_warning_that_names_both() -> None:
     [warning] = plan_of(disaggregated({"MC_GID_INDEX": "1", "OTHER": "1"})).warnings
     assert (warning.where, warning.severity) == ("roles.prefill.env.MC_GID_INDEX", "warning")
     assert warning.message.startswith("MC_GID_INDEX is set for prefill and not for decode")
 
 
-def test_bl06_a_fabric_variable_that_reaches_both_roles_is_none() -> None:
+def test_a_fabric_variable_that_reaches_both_roles_is_none() -> None:
     recipe = disaggregated({"NCCL_IB_HCA": "a"}, environment={"NCCL_IB_HCA": "a"})
     assert not plan_of(recipe).warnings
     assert not plan_of(disaggregated({"UCX_TLS": "rc"}), {"environment": {"UCX_TLS": "rc"}}).warnings

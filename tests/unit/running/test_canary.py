@@ -56,7 +56,7 @@ def _ranked(ranks: int) -> PlannedUpstream:
     )
 
 
-def test_bl15_every_rank_must_have_served_one() -> None:
+def test_every_rank_must_have_served_one() -> None:
     def answer(number: int, path: str) -> tuple[int, bytes]:
         rows = "".join(f'n{{rank="{rank}"}} {number // 3 + (number % 3 > rank)}\n' for rank in range(3))
         return 200, rows.encode() if path == "/metrics" else GOOD
@@ -65,7 +65,7 @@ def test_bl15_every_rank_must_have_served_one() -> None:
     assert tries == 3
 
 
-def test_bl15_a_rank_that_never_serves_is_told_with_the_worker() -> None:
+def test_a_rank_that_never_serves_is_told_with_the_worker() -> None:
     def answer(number: int, path: str) -> tuple[int, bytes]:
         return (200, f'n{{rank="0"}} {number}\n'.encode()) if path == "/metrics" else (200, GOOD)
 
@@ -73,7 +73,7 @@ def test_bl15_a_rank_that_never_serves_is_told_with_the_worker() -> None:
         _sing(answer, [_ranked(2)], 0)
 
 
-def test_bl15_a_router_that_alternates_between_200_and_400_is_not_ready() -> None:
+def test_a_router_that_alternates_between_200_and_400_is_not_ready() -> None:
     def answer(number: int, path: str) -> tuple[int, bytes]:
         return (200, GOOD) if number % 2 else (400, b"rank refuses")
 

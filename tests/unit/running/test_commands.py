@@ -98,12 +98,12 @@ def _workers(count: int) -> Plan:
     return plan(*made, gpus_per_node=8)
 
 
-def test_bl10_more_workers_than_devices_is_refused_with_both_numbers() -> None:
+def test_more_workers_than_devices_is_refused_with_both_numbers() -> None:
     with pytest.raises(RunFault, match="3 devices needed, 2 available"):
         shape_of_machine(_workers(3), device_pool("0,1", {}, None))
 
 
-def test_bl10_a_pool_that_was_chosen_makes_every_process_masked() -> None:
+def test_a_pool_that_was_chosen_makes_every_process_masked() -> None:
     shape = shape_of_machine(_workers(2), device_pool("0,1", {}, None))
     assert (shape.devices, shape.masked) == (2, True)
 

@@ -12,13 +12,13 @@ from inferlane.running.devices import device_pool, found_devices
 MASK = "SOME_VISIBLE_DEVICES"
 
 
-def test_bl11_identifiers_are_words_and_are_counted() -> None:
+def test_identifiers_are_words_and_are_counted() -> None:
     pool = device_pool(None, {MASK: "GPU-aaaa,GPU-bbbb,MIG-cccc,MIG-dddd"}, MASK)
     assert pool.words == ("GPU-aaaa", "GPU-bbbb", "MIG-cccc", "MIG-dddd")
     assert pool.masked
 
 
-def test_bl10_an_outer_mask_shrinks_what_was_asked_for() -> None:
+def test_an_outer_mask_shrinks_what_was_asked_for() -> None:
     assert device_pool("0,1", {MASK: "1"}, MASK).words == ("1",)
 
 

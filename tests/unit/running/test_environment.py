@@ -40,7 +40,7 @@ def test_passed_names_come_along_but_never_a_proxy() -> None:
     assert proxies_asked_for(("NCCL_*", "HTTP_PROXY")) == ("HTTP_PROXY",)
 
 
-def test_bl09_one_mask_variable_is_set_and_the_others_are_removed() -> None:
+def test_one_mask_variable_is_set_and_the_others_are_removed() -> None:
     env = _of(
         {"slot_env": ({"HIP_VISIBLE_DEVICES": "4,5,6,7"},), "unset": ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")},
         ("*_VISIBLE_DEVICES",),

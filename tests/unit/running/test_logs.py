@@ -16,7 +16,7 @@ def _watch(lines: list[str], **fields: object) -> LogWatch:
     return watch
 
 
-def test_bl32_the_reason_survives_odd_bytes_and_a_cut_character(tmp_path: Path) -> None:
+def test_the_reason_survives_odd_bytes_and_a_cut_character(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_bytes(b"\xe2\x28\xa1\nreason: no memory\n\xe2\x82")
     assert tail(log) == ("�(�", "reason: no memory")
