@@ -19,9 +19,7 @@ from inferlane.builtin import sa_bench
 
 
 @pytest.mark.parametrize(("mode", "kind"), [("zero", "zero_tokens"), ("cut", "cut"), ("503", "http_503")])
-def test_a_run_without_answers_is_invalid_and_leaves_its_counts(
-    server: Any, client: Any, mode: str, kind: str
-) -> None:
+def test_a_run_without_answers_is_invalid_and_leaves_its_counts(server: Any, client: Any, mode: str, kind: str) -> None:
     server.mode = mode
     done = client.run()
     point = client.point()

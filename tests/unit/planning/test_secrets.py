@@ -34,7 +34,6 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
 
 
 def test_a_plan_holds_references_instead_of_literal_secrets(prepared: Prepared) -> None:
-    """BL-38, the plan's part."""
     text = encode(prepared.plan(Shape())).decode()
     assert not [literal for literal in LITERALS if literal in text]
 
