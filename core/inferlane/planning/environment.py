@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import resources
 from typing import Literal
 
 import msgspec
@@ -71,8 +73,11 @@ def split(merged: Mapping[str, str | None], mask: Env) -> tuple[dict[str, str], 
     return env, tuple(sorted(name for name, value in merged.items() if value is None))
 
 
-FABRIC = ("GLOO_", "MC_", "MORI_", "NCCL_", "UCX_")
-"""Prefixes of variables that both ends of a transfer must agree on."""
+@functools.cache
+def fabric_prefixes() -> tuple[str, ...]:
+    """How the names of variables begin that both ends of a transfer must agree on: data, as libraries own them."""
+    text = resources.files(__package__).joinpath("fabric_prefixes.json").read_bytes()
+    return msgspec.json.decode(text, type=tuple[str, ...])
 
 
 def one_sided(sides: Mapping[Role, Env], everywhere: Env) -> Iterator[Problem]:
@@ -82,6 +87,6 @@ def one_sided(sides: Mapping[Role, Env], everywhere: Env) -> Iterator[Problem]:
         if role not in sides or other not in sides:
             return
         for name, value in sides[role].items():
-            if value is not None and name.startswith(FABRIC) and name not in {*sides[other], *everywhere}:
+            if value is not None and name.startswith(fabric_prefixes()) and name not in {*sides[other], *everywhere}:
                 message = f"{name} is set for {role} and not for {other}; both ends of a transfer usually need it"
                 yield Problem(where=f"roles.{role}.env.{name}", severity="warning", message=message)

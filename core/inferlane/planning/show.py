@@ -22,7 +22,7 @@ def as_commands(plan: Plan) -> str:
 
 
 def _shell_line(process: PlannedProcess) -> str:
-    env = {**process.env, **(process.slot_env[0] if process.slot_env else {})}
+    env = {**process.env, **process.mask}
     removed = [word for name in process.unset if name not in env for word in ("-u", name)]
     words = [*removed, *(f"{name}={value}" for name, value in env.items()), *process.argv]
     return shlex.join(["env", *words] if removed or env else words)

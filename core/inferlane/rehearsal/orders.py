@@ -20,7 +20,6 @@ def orders(bound: Plan, options: RehearsalOptions, recipe: Recipe) -> dict[str, 
 
 def _orders(process: PlannedProcess, bound: Plan, options: RehearsalOptions, flags: FlagCheck) -> Orders:
     table = flags.table(process.flags)
-    mask = process.slot_env[0] if process.slot_env else {}
     return Orders(
         process=process.name,
         kind=process.kind,
@@ -32,8 +31,8 @@ def _orders(process: PlannedProcess, bound: Plan, options: RehearsalOptions, fla
         count=process.count,
         ranks=process.ranks,
         ports=process.ports,
-        mask=mask,
-        absent=tuple(name for name in process.unset if name not in mask),
+        mask=process.mask,
+        absent=tuple(name for name in process.unset if name not in process.mask),
         load_s=options.load_s if process.kind == "worker" else 0.0,
         tokens_per_s=options.tokens_per_s,
         fault=options.faults.get(process.name, ""),

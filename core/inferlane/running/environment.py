@@ -44,7 +44,7 @@ def process_environment(
 
     Raises ``RunFault`` that names a variable that is not set.
     """
-    planned = {**process.env, **(process.slot_env[0] if process.slot_env else {})}
+    planned = {**process.env, **process.mask}
     env = {name: value for name, value in base.items() if name not in process.unset}
     for name, value in planned.items():
         env[name] = _resolved(process.name, name, value, launcher)

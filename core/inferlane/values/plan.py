@@ -29,7 +29,7 @@ class PlannedProcess(Value, frozen=True, kw_only=True):
 
     ``env``: variables to set, without the device mask; ``unset``: names to remove; ``slot_env``: the device mask, per
     slot. ``phase`` and ``tier``: when it starts and in which teardown tier it ends. ``ranks``: data-parallel ranks it
-    serves. ``secrets``: names in ``env`` whose values never reach output. ``mounts``: ``source:target[:options]``.
+    serves.
     """
 
     name: str
@@ -64,6 +64,11 @@ class PlannedProcess(Value, frozen=True, kw_only=True):
     fatal_log: tuple[str, ...] = ()
 
     @property
+    def mask(self) -> Text:
+        """The device mask on its first node; empty if it needs none."""
+        return self.slot_env[0] if self.slot_env else {}
+
+    @property
     def argv(self) -> tuple[str, ...]:
         """Program and arguments."""
         return (*self.program, *self.args)
@@ -87,9 +92,8 @@ class Plan(Value, frozen=True, kw_only=True):
     deadline, seconds from the start of the first process. ``benchmark``: the benchmark block, as given, and its type's
     settings; ``None`` means serve until stopped. ``uses_devices``: whether any process needs accelerator devices.
     ``versions``: distribution to version of each plugin that took part. ``missing_plugins``: known type to the line
-    that says how to get its plugin; such a plan can be rehearsed but not run. ``inert``: recipe and cluster paths that
-    have no effect with this launcher. ``addresses``: node name to what it listens on, a token until bound.
-    ``directives``: Slurm directives, for the launcher that writes a job script.
+    that says how to get its plugin; such a plan can be rehearsed but not run. ``addresses``: node name to what it
+    listens on, a token until bound.
     """
 
     name: str
@@ -108,10 +112,8 @@ class Plan(Value, frozen=True, kw_only=True):
     benchmark: Mapping[str, Any] | None = None
     uses_devices: bool = True
     router: Mapping[str, Any] | None = None
-    directives: Mapping[str, str] = field(default_factory=dict)
     versions: Text = field(default_factory=dict)
     missing_plugins: Text = field(default_factory=dict)
-    inert: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
     addresses: Text = field(default_factory=dict)
     format: int = 1
