@@ -62,7 +62,7 @@ class _Planner:
 
         nodes, placed = self._place(wishes, pairing, gpus_per_node)
         self._check_devices(placed, engines)
-        self._check_front(router.config, nodes)
+        self._check_front(router, nodes)
         self._stop_on_errors()
         drafts = self._drafts(placed, engines, pairing, router, services, nodes)
         run = run_view(self.recipe, self.cluster, drafts, pairing, router, gpus_per_node)
@@ -137,10 +137,17 @@ class _Planner:
             message = f"{need} devices needed on one node, {self.shape.devices} available"
             self.problems.append(Problem(where="roles", message=message))
 
-    def _check_front(self, config: RouterConfig, nodes: Sequence[Node]) -> None:
+    def _check_front(self, router: RouterChoice, nodes: Sequence[Node]) -> None:
+        config = router.config
         if config.enable_multiple_frontends and len(nodes) > 1:
             message = "several routers on several nodes are not supported yet; set it to false"
             self.problems.append(Problem(where="frontend.enable_multiple_frontends", message=message))
+        if router.layout.parts:
+            return
+        for name in ("args", "env", "container_image", "placement"):
+            if name in config.model_fields_set and getattr(config, name):
+                message = f"has no effect: '{router.owner.type}' starts no router here"
+                self.problems.append(Problem(where=f"frontend.{name}", severity="warning", message=message))
 
     def _drafts(
         self,

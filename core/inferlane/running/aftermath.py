@@ -21,8 +21,8 @@ def close_run(folder: Path, code: int, swept: Swept) -> bool:
     if target.exists():
         return False
     reason = f"killed by signal {-code}" if code < 0 else f"gone with exit code {code} and no verdict"
-    cause = {"kind": "supervisor", "message": f"supervisor was {reason}"}
-    cause.update({"signal": -code} if code < 0 else {"exit_code": code})  # type: ignore[dict-item]
+    status = {"signal": -code} if code < 0 else {"exit_code": code}
+    cause = {"kind": "supervisor", "message": f"supervisor was {reason}", **status}
     document = {
         "id": record.get("run", folder.name),
         "verdict": "failed",

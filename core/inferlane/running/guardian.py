@@ -46,14 +46,17 @@ def guarded(main: Callable[[Announce], int], forked: Callable[[], None] | None =
     if forked is not None:
         forked()
     seen: list[int] = []
+    ended = False
 
     def forward(number: int, _frame: object) -> None:
         seen.append(number)
-        with contextlib.suppress(ProcessLookupError):
+        if not ended:
             os.kill(pid, number)
 
     previous = {number: signal.signal(number, forward) for number in FORWARDED}
     signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # its number stays its own until it is collected
+    ended = True
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     swept = sweep(keep)
     for number, handler in previous.items():

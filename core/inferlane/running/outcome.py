@@ -24,8 +24,9 @@ EXIT_CODES: Mapping[VerdictWord, int] = {
 class Cause(Value, frozen=True, kw_only=True):
     """What ended the run first.
 
-    ``kind``: ``exit``, ``start``, ``fatal_log``, ``gate``, ``deadline``, ``generation``, ``benchmark``, ``signal`` or
-    ``internal``. ``exit_code`` and ``signal``: the process's own. ``log_tail``: the last lines of its log.
+    ``kind``: ``exit``, ``start``, ``fatal_log``, ``gate``, ``deadline``, ``generation``, ``benchmark``, ``signal``,
+    ``supervisor`` (it was killed) or ``internal``. ``exit_code`` and ``signal``: the process's own. ``log_tail``: the
+    last lines of its log.
     """
 
     kind: str
