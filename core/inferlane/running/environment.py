@@ -7,6 +7,8 @@ import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from inferlane.errors import RunFault
 from inferlane.running.secrets import REFERENCE
 from inferlane.running.sweep import RUN_DIR, RUN_ID
@@ -78,3 +80,10 @@ def environments(
     if faults:
         raise RunFault("\n".join(faults))
     return found
+
+
+def revealed(plan: Plan, secrets: Mapping[str, str]) -> Plan:
+    """The plan with the values of hidden arguments, for whoever starts processes and never to be written."""
+    known = {f"${{{name}}}": value for name, value in secrets.items()}
+    processes = (replace(process, args=tuple(known.get(a, a) for a in process.args)) for process in plan.processes)
+    return replace(plan, processes=tuple(processes))

@@ -14,10 +14,11 @@ import msgspec
 
 from inferlane.errors import InferlaneError, RunFault
 from inferlane.planning.bind import bind, encode
+from inferlane.planning.secrets import PREFIX as SECRET_PREFIX
 from inferlane.running import addresses, directory, preflight
 from inferlane.running.clients import Summarise
 from inferlane.running.directory import RunDirectory
-from inferlane.running.environment import environments, proxies_asked_for
+from inferlane.running.environment import environments, proxies_asked_for, revealed
 from inferlane.running.events import EventLog, wall_time
 from inferlane.running.judge import JudgePlugin
 from inferlane.running.outcome import EXIT_CODES, Cause, Ended, Outcome
@@ -131,9 +132,11 @@ class _LocalRun:
             prepared = environments(bound, self._options.environ, self._options.pass_environment, run.id, run.path)
             preflight.check_needs(bound, prepared)
             addresses.make_dirs(bound, scratch)
-            redactor = Redactor([*prepared.values(), *(process.env for process in bound.processes)])
+            hidden = {name: word for name, word in self._options.environ.items() if name.startswith(SECRET_PREFIX)}
+            redactor = Redactor([hidden, *prepared.values(), *(process.env for process in bound.processes)])
             self._show.redactor = redactor
             self._write(run, bound, redactor)
+            bound = revealed(bound, hidden)
         except InferlaneError as fault:
             self._refused(run, fault)
             raise
