@@ -202,3 +202,13 @@ def test_half_of_a_pair_is_refused_with_what_the_router_takes(roles: tuple[str, 
     [problem] = problems_of(recipe)
     assert problem.where == "frontend.type"
     assert "sglang-pd for prefill+decode" in problem.message
+
+
+def test_a_router_that_cannot_reach_ranks_of_a_pair_is_told_before_anything_starts() -> None:
+    """Measured on sglang-router 0.3.2 behind twins: its request goes to a host called like the rank."""
+    (problem,) = plan_of(with_ranks(**{"dp-aware": True})).warnings
+    assert problem.where == "frontend.args.dp-aware"
+    assert "cannot reach ranks of prefill and decode workers" in problem.message
+    recipe = with_ranks(**{"dp-aware": True})
+    recipe["frontend"]["type"] = "smg"
+    assert plan_of(recipe).warnings == ()

@@ -33,7 +33,7 @@ from inferlane.api import (
     hookimpl,
 )
 from inferlane.values import ArgStyle
-from inferlane_sglang.arguments import argument, size
+from inferlane_sglang.arguments import DATA, argument, size
 
 PLUGIN_API = 1
 
@@ -83,7 +83,7 @@ def inferlane_router_layout(router: RouterConfig, fleet: Fleet) -> RouterLayout 
         parts=(Part(per="run", ports=ports, metrics=Metrics(port="metrics")),),
         ready_workers_first=True,
         features=("dp-aware",) if argument(router.args, "dp-aware") else (),
-        problems=tuple(_bad_port(metrics)),
+        problems=(*_bad_port(metrics), *_unreachable_ranks(router, fleet)),
     )
 
 
@@ -130,6 +130,20 @@ def _bad_port(metrics: int | None) -> list[Problem]:
         return []
     message = "must be a port number; leave it out to have one chosen"
     return [Problem(where="frontend.args.prometheus-port", message=message)]
+
+
+def _unreachable_ranks(router: RouterConfig, fleet: Fleet) -> list[Problem]:
+    """Measured on sglang-router 0.3.2: a pair of ranks is asked at ``http://worker:port@rank``, which reads as a host
+    called ``rank``, and every request fails. smg 1.13.0 answers.
+    """
+    ranks = any((size(group.args, DATA) or 1) > 1 for group in fleet.groups)
+    if router.type == "smg" or fleet.protocol != "sglang-pd" or not ranks or not argument(router.args, "dp-aware"):
+        return []
+    message = (
+        "sglang-router 0.3.2 cannot reach ranks of prefill and decode workers (every request fails); "
+        "use smg, or a router build that is known to"
+    )
+    return [Problem(where="frontend.args.dp-aware", message=message, severity="warning")]
 
 
 def _unused_arguments(router: RouterConfig) -> list[Problem]:
