@@ -10,7 +10,7 @@ import click
 
 from inferlane import __version__
 from inferlane.cli.lazy import LazyCommand, LazyGroup
-from inferlane.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, InferlaneError
+from inferlane.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 
 COMMANDS = {
     "run": LazyCommand("inferlane.cli.run:run", "Start what a recipe says and follow it to its end."),
@@ -25,8 +25,6 @@ COMMANDS = {
     "plugins": LazyCommand("inferlane.cli.plugins:plugins", "List and describe plugins and hooks."),
     "doctor": LazyCommand("inferlane.cli.doctor:doctor", "Load every plugin and report what is wrong."),
 }
-
-DEBUG_VARIABLE = "INFERLANE_DEBUG"
 
 
 @click.group(cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,7 +41,6 @@ def cli(disable: tuple[str, ...], no_plugins: bool, debug: bool) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status. Errors are printed here, one line per fault, and nowhere else."""
     arguments = list(sys.argv[1:] if args is None else args)
-    debug = "--debug" in arguments or os.environ.get(DEBUG_VARIABLE, "") not in ("", "0")
     try:
         status = cli.main(arguments, prog_name="inferlane", standalone_mode=False)
         sys.stdout.flush()
@@ -58,21 +55,9 @@ def main(args: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - the last stop: a user gets one line, never a traceback
-        if debug:
-            import traceback
+        from inferlane.cli.faults import tell
 
-            traceback.print_exc()
-        return _report(error)
-
-
-def _report(error: Exception) -> int:
-    if isinstance(error, InferlaneError):
-        for line in str(error).splitlines():
-            click.echo(f"error: {line}", err=True)
-        return error.exit_code
-    text = " ".join(str(error).split())
-    click.echo(f"error: {type(error).__name__}: {text}; run with --debug for a traceback", err=True)
-    return EXIT_FAILED
+        return tell(error, "--debug" in arguments)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -12,6 +11,7 @@ import msgspec
 from inferlane.load.client import Outcome
 from inferlane.load.prompts import Ask
 from inferlane.load.spec import LoadSpec
+from inferlane.running.files import write_whole
 
 
 def stem(spec: LoadSpec, concurrency: int) -> str:
@@ -30,12 +30,7 @@ def write_point(spec: LoadSpec, concurrency: int, point: Mapping[str, Any]) -> P
     """Write the result of one level so that a reader sees all of it or nothing."""
     path = folder(spec) / f"results_{stem(spec, concurrency)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(point), indent=2))
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    write_whole(path, msgspec.json.format(msgspec.json.encode(point), indent=2))
     return path
 
 

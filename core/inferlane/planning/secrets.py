@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from inferlane.config import Cluster, Recipe, RoleBlock, is_secret
+from inferlane.config.fields import REFERENCE
 
 PREFIX = "INFERLANE_SECRET_"
 """How the names of references begin, followed by the name of the variable or argument."""
-
-_REFERENCE = re.compile(r"\$\{\w+\}")
 
 
 class _Vault:
@@ -23,7 +22,7 @@ class _Vault:
         return {name: self._hidden(name, value) for name, value in named.items()}
 
     def _hidden(self, name: str, value: Any) -> Any:
-        literal = isinstance(value, str) and value and not _REFERENCE.fullmatch(value)
+        literal = isinstance(value, str) and value and not REFERENCE.fullmatch(value)
         return self._reference(re.sub(r"\W", "_", name.lstrip("-")), value) if literal and is_secret(name) else value
 
     def _reference(self, name: str, value: str) -> str:

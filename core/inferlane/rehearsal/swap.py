@@ -7,13 +7,11 @@ from collections.abc import Callable
 import msgspec
 
 from inferlane.errors import PluginFault, UsageFault
+from inferlane.load.spec import REHEARSAL
 from inferlane.rehearsal.options import RehearsalOptions
 from inferlane.twins.faults import parse_fault
 from inferlane.twins.orders import VARIABLE
 from inferlane.values import Plan, PlannedProcess, Twin, Value
-
-CAPPED = "INFERLANE_REHEARSAL"
-"""Set for benchmark clients: they cap lengths, counts and durations, and say so."""
 
 Finder = Callable[[tuple[str, ...]], "tuple[str, ...] | None"]
 
@@ -52,7 +50,7 @@ def _check_faults(plan: Plan, options: RehearsalOptions) -> None:
 def _swap(process: PlannedProcess, options: RehearsalOptions, find: Finder) -> PlannedProcess:
     env = dict(process.env)
     if process.kind == "benchmark":
-        env[CAPPED] = "1"
+        env[REHEARSAL] = "1"
         if process.twin is None or options.run_benchmark:
             return msgspec.structs.replace(process, env=env)
     twin = process.twin or Twin()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -125,6 +126,12 @@ def command_of(pid: int) -> str:
     except OSError:
         return ""
     return raw.replace(b"\0", b" ").decode(errors="replace").strip()[:120]
+
+
+def kill(pid: int) -> None:
+    """KILL a process that cannot have been collected yet, so that its number is still its own."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def signal_verified(pid: int, start: int, number: signal.Signals) -> bool:

@@ -43,7 +43,7 @@ def sweep(keep: frozenset[int] = frozenset(), seconds: float = 10.0) -> Swept:
             return Swept(tuple(killed.values()), tuple(f"{pid} {proc.command_of(pid)}" for pid in alive))
         for pid in alive:
             killed.setdefault(pid, f"{pid} {proc.command_of(pid)}")
-            _kill(pid)
+            proc.kill(pid)
         time.sleep(0.005)
 
 
@@ -57,13 +57,6 @@ def _reaped(found: list[int]) -> list[int]:
             if proc.stat(pid) is not None:
                 alive.append(pid)
     return alive
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 def owner_record(pid: int) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
@@ -57,7 +56,7 @@ class Teardown:
         for child in stubborn:
             child.killed = True
             for pid in session_of(child.pid):
-                _kill(pid)
+                proc.kill(pid)
             child.signal_group(signal.SIGKILL)
         limit = time.monotonic() + 5.0  # a killed process may be held by a driver; the last look reports it
         while any(child.code is None for child in stubborn) and time.monotonic() < limit:
@@ -67,13 +66,6 @@ class Teardown:
 def session_of(leader: int) -> list[int]:
     """Every process of a session, whatever its group. The leader is not reaped yet, so the number is ours."""
     return [pid for pid in proc.pids() if (found := proc.stat(pid)) is not None and found.session == leader]
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 def last_look(run_id: str) -> Swept:
