@@ -132,6 +132,13 @@ class GenericConfig(ServiceConfig):
             raise ValueError("names no program; write the program and its arguments")
         return command
 
+    @model_validator(mode="after")
+    def _can_be_seen(self) -> GenericConfig:
+        """Of a service that runs elsewhere neither log nor files are here to be looked at."""
+        if self.external is not None and self.readiness and (self.readiness.log or self.readiness.file):
+            raise ValueError("an external service is seen at an address only; use port, tcp or http in readiness")
+        return self
+
 
 @hookimpl
 def inferlane_services() -> Sequence[ServiceSpec]:

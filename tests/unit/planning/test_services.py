@@ -141,3 +141,10 @@ def test_two_external_services_whose_names_differ_by_signs_only_are_refused() ->
 def test_a_service_that_is_switched_off_needs_no_plugin() -> None:
     plan = plan_of(recipe({"type": "nobody-has-it", "enabled": False}))
     assert {process.kind for process in plan.processes} == {"worker", "router"}
+
+
+@pytest.mark.parametrize("probe", [{"log": {"pattern": "up"}}, {"file": {"path": "/x"}}])
+def test_a_probe_that_cannot_see_an_external_service_is_refused(probe: dict[str, Any]) -> None:
+    block = {"name": "far", "command": "x", "external": "db.example", "readiness": probe}
+    [problem] = problems_of(recipe(block))
+    assert problem.message.startswith("an external service is seen at an address only")
