@@ -43,10 +43,10 @@ def merge_environment(
                         Problem(message=f"{process}: {layer.origin} and {forced[name]} set {name} differently")
                     )
                 elif differs and name in user:
-                    problems.append(_refused(name, process, layer.origin, user[name]))
+                    problems.append(_refused(name, layer.origin, user[name]))
                 forced[name] = layer.origin
             elif layer.strength == "mask" and differs and name in user:
-                problems.append(_mask_wins(name, process, user[name]))
+                problems.append(_mask_wins(name, user[name]))
             merged[name] = value
             if trace:
                 trace(process, f"env.{name}", layer.origin, value)
@@ -58,12 +58,13 @@ def _role_wins(name: str, low: str, high: str) -> Problem:
     return Problem(where=f"{high}.{name}", severity="warning", message=message)
 
 
-def _refused(name: str, process: str, origin: str, where: str) -> Problem:
-    return Problem(where=f"{where}.{name}", message=f"the plan sets {name} for {process} ({origin}); remove it here")
+def _refused(name: str, origin: str, where: str) -> Problem:
+    """Without the name of the process, so that a line of the recipe is told of once and not for each worker."""
+    return Problem(where=f"{where}.{name}", message=f"the plan sets {name} itself ({origin}); remove it here")
 
 
-def _mask_wins(name: str, process: str, where: str) -> Problem:
-    message = f"the plan sets the device mask of {process} itself; this value has no effect"
+def _mask_wins(name: str, where: str) -> Problem:
+    message = "the plan sets device masks itself; this has no effect but on processes that own whole nodes"
     return Problem(where=f"{where}.{name}", severity="warning", message=message)
 
 

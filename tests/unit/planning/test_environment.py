@@ -47,7 +47,7 @@ def test_a_role_that_repeats_the_recipe_is_no_warning() -> None:
 def test_a_recipe_that_contradicts_the_plan_is_refused_at_its_own_line() -> None:
     _, [problem] = merge(Layer("roles.agg.env", {"A": "1"}, "user"), Layer("plugin x", {"A": "2"}, "forced"))
     assert (problem.where, problem.severity) == ("roles.agg.env.A", "error")
-    assert problem.message == "the plan sets A for agg-0 (plugin x); remove it here"
+    assert problem.message == "the plan sets A itself (plugin x); remove it here"
 
 
 def test_a_recipe_that_agrees_with_the_plan_is_fine() -> None:
@@ -142,3 +142,11 @@ def test_a_fabric_variable_that_reaches_both_roles_is_none() -> None:
     recipe = disaggregated({"NCCL_IB_HCA": "a"}, environment={"NCCL_IB_HCA": "a"})
     assert not plan_of(recipe).warnings
     assert not plan_of(disaggregated({"UCX_TLS": "rc"}), {"environment": {"UCX_TLS": "rc"}}).warnings
+
+
+def test_a_line_of_the_recipe_is_told_of_once_however_many_workers_it_is_for() -> None:
+    many = {"agg": {"nodes": 1, "workers": 8, "gpus": 1}}
+    [warning] = plan_of(
+        recipe_block("sglang", "sglang-router", many, environment={"CUDA_VISIBLE_DEVICES": "0"})
+    ).warnings
+    assert warning.where == "environment.CUDA_VISIBLE_DEVICES"
