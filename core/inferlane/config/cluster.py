@@ -7,9 +7,9 @@ from pydantic import AliasChoices, BeforeValidator, Field
 from inferlane.config.blocks import ExporterBlock, HealthCheck, HostSetup
 from inferlane.config.fields import (
     Block,
-    Count,
     Duration,
     Environment,
+    GpusPerNode,
     Line,
     Lines,
     Names,
@@ -30,7 +30,7 @@ class Cluster(Block):
     default_account: OptionalText = None
     default_partition: OptionalText = None
     default_time_limit: Duration = None
-    gpus_per_node: Annotated[Count | None, Field(description="GPUs of one node")] = None
+    gpus_per_node: Annotated[GpusPerNode | None, Field(description="GPUs of one node")] = None
     default_gpu_type: OptionalText = Field(default=None, description="accelerator of the site")
     accelerator: OptionalText = Field(default=None, description="as default_gpu_type, and beats it")
     network_interface: OptionalText = Field(default=None, description="interface whose addresses are used")

@@ -8,6 +8,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """``${NAME}``."""
 
+MOST_PLANNED = 65536
+MOST_GPUS = 1024
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DIRECTIVE = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
@@ -60,6 +63,15 @@ def _at_least(low: int) -> Any:
     def check(value: int) -> int:
         if value < low:
             raise ValueError(f"must be at least {low}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _at_most(high: int, why: str) -> Any:
+    def check(value: int) -> int:
+        if value > high:
+            raise ValueError(f"must be at most {high}, {why}")
         return value
 
     return AfterValidator(check)
@@ -155,6 +167,9 @@ OptionalText = Annotated[str | None, BeforeValidator(_optional_text)]
 Line = Annotated[str, BeforeValidator(_text), AfterValidator(_one_line)]
 Mount = Annotated[str, BeforeValidator(_text), AfterValidator(_one_line), AfterValidator(_mount)]
 Count = Annotated[int, BeforeValidator(whole), _at_least(1)]
+PlannedCount = Annotated[int, BeforeValidator(whole), _at_least(1), _at_most(MOST_PLANNED, "the most that is planned")]
+"""How many nodes, workers or GPUs; a slip of the keyboard must not take a machine's memory."""
+GpusPerNode = Annotated[int, BeforeValidator(whole), _at_least(1), _at_most(MOST_GPUS, "the most of one node")]
 CommandLine = Annotated[str | tuple[str, ...], BeforeValidator(_command)]
 Switch = Annotated[bool, BeforeValidator(_switch)]
 RunName = Annotated[str, BeforeValidator(_run_name)]

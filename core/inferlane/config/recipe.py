@@ -6,15 +6,17 @@ from pydantic import BeforeValidator, Field
 
 from inferlane.config.blocks import HealthCheck, HostSetup, Identity, Raw, Telemetry
 from inferlane.config.fields import (
+    MOST_PLANNED,
     Anything,
     Block,
-    Count,
     Duration,
     Environment,
+    GpusPerNode,
     Line,
     Mount,
     OptionalText,
     Options,
+    PlannedCount,
     PortBases,
     RunName,
     Switch,
@@ -40,6 +42,8 @@ def _nodes(value: Any) -> int | Literal["colocate"]:
     number = whole(value)
     if number < 1:
         raise ValueError("must be at least 1; to share the prefill nodes, write colocate")
+    if number > MOST_PLANNED:
+        raise ValueError(f"must be at most {MOST_PLANNED}, the most that is planned")
     return number
 
 
@@ -90,7 +94,7 @@ class Resources(Block):
     """The machines the recipe is written for."""
 
     gpu_type: OptionalText = Field(default=None, description="the accelerator, such as h100")
-    gpus_per_node: Annotated[Count | None, Field(description="GPUs of one node")] = None
+    gpus_per_node: Annotated[GpusPerNode | None, Field(description="GPUs of one node")] = None
     spread_workers: Switch = Field(default=False, description="each worker on a node of its own")
     visible_devices_env: Annotated[Variable | None, Field(description="the device mask variable")] = None
 
@@ -101,10 +105,10 @@ class RoleBlock(Block):
     nodes: Annotated[int | Literal["colocate"], BeforeValidator(_nodes)] = Field(
         description="nodes of all workers together, or colocate: share those of prefill"
     )
-    workers: Count = Field(default=1, description="how many")
-    gpus: Annotated[Count | None, Field(description="GPUs of one worker; default: nodes x gpus_per_node / workers")] = (
-        None
-    )
+    workers: PlannedCount = Field(default=1, description="how many")
+    gpus: Annotated[
+        PlannedCount | None, Field(description="GPUs of one worker; default: nodes x gpus_per_node / workers")
+    ] = None
     args: Anything = Field(default={}, description="the engine's own flags")
     env: Environment = Field(default={}, description="environment; null removes a name")
     engine: Engine = Field(default=None, description="engine of this role, where roles differ")

@@ -29,6 +29,11 @@ def tokens(plan: Plan) -> set[str]:
     return set(TOKEN.findall(encode(plan).decode()))
 
 
+def bindable(value: str) -> bool:
+    """Whether ``value`` may stand for a token."""
+    return _ALLOWED.match(value) is not None
+
+
 def bind(plan: Plan, known: Mapping[str, str]) -> Plan:
     """``plan`` with each known token replaced; unknown ones stay.
 
@@ -38,8 +43,6 @@ def bind(plan: Plan, known: Mapping[str, str]) -> Plan:
     if not known:
         return plan
     for name, value in known.items():
-        if not _ALLOWED.match(value):
-            raise RunFault(
-                f"{name} is {value!r}: quotes, backslashes, braces and control characters cannot be used here"
-            )
+        if not bindable(value):
+            raise RunFault(f"{name} is {value!r}: it may hold letters, digits, spaces and _./:[]%@+=,~- only")
     return decode(TOKEN.sub(lambda match: known.get(match[1], match[0]), encode(plan).decode()).encode())

@@ -22,7 +22,7 @@ from inferlane.planning.port_plan import assign_ports
 from inferlane.planning.services import ServiceUse, collect_services, external_addresses
 from inferlane.planning.shape import Shape
 from inferlane.planning.views import families
-from inferlane.planning.wants import check_blocks, choose_engines, choose_sizes
+from inferlane.planning.wants import check_blocks, check_model, choose_engines, choose_sizes
 from inferlane.plugins import Plugins
 from inferlane.values import EngineLayout, Group, Layout, Node, Part, Plan, Problem, RouterLayout, ServiceRequest, Slot
 from inferlane.values.configs import RouterConfig
@@ -50,6 +50,7 @@ class _Planner:
             message = "gpus_per_node is not stated; give it here, or in the cluster file"
             raise Refused([Problem(where="resources.gpus_per_node", message=message)])
         check_blocks(self.recipe, self.plugins)
+        self.problems += check_model(self.recipe.model.path)
         accelerator, missing = choose_accelerator(self.recipe, self.cluster, self.shape, self.plugins, self.problems)
         engines = choose_engines(self.recipe, self.plugins, self.problems)
         wishes = choose_sizes(self.recipe, gpus_per_node, self.problems)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from inferlane.config import Recipe, parse_block
-from inferlane.errors import Refused
+from inferlane.config.fields import REFERENCE
+from inferlane.errors import Refused, UsageFault
+from inferlane.planning.bind import bindable
 from inferlane.planning.pairing import EngineChoice
 from inferlane.planning.placement import Wish, check_totals, nodes_per_worker
 from inferlane.planning.services import switched_off
@@ -32,8 +34,19 @@ def check_blocks(recipe: Recipe, plugins: Plugins) -> None:
             parse_block(find(str(block["type"])).parse, block, where)
         except Refused as refused:
             problems += refused.problems
+        except UsageFault as unknown:
+            problems.append(Problem(where=f"{where}.type", message=str(unknown)))
     if problems:
         raise Refused(problems)
+
+
+def check_model(path: str) -> list[Problem]:
+    """The model's path must fit into command lines; a variable of the cluster file may still be unset."""
+    if not path.removeprefix("hf:").strip():
+        return [Problem(where="model.path", message="is empty; name a folder, an alias, or hf:ORGANISATION/NAME")]
+    if bindable(REFERENCE.sub(r"\1", path)):
+        return []
+    return [Problem(where="model.path", message=f"{path!r} may hold letters, digits, spaces and _./:[]%@+=,~- only")]
 
 
 def choose_engines(recipe: Recipe, plugins: Plugins, problems: list[Problem]) -> dict[str, EngineChoice]:

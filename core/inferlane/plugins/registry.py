@@ -170,7 +170,7 @@ class Plugins:
         hint = f"; did you mean '{near[0]}'?" if near else ";"
         if near and near[0] not in installed:
             hint += f" (pip install {first_party(kind, near[0], table)})"
-        return f"no installed plugin adds {kind} '{type}'{hint} installed: {', '.join(installed) or 'none'}"
+        return f"no installed plugin adds {kind} {type!r}{hint} installed: {', '.join(installed) or 'none'}"
 
 
 def conflict_text(rivals: Iterable[Entry]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from inferlane.config import dump, masked
+from inferlane.config.fields import REFERENCE
 from inferlane.errors import InferlaneError, PluginFault, RunFault, UsageFault
 from inferlane.planning import Shape
 from inferlane.planning.accelerators import choose_accelerator
@@ -184,11 +185,17 @@ def _options(wish: Wish, prepared: Prepared, pool: Pool | None, announce: Callab
         serve=wish.serve,
         pass_environment=prepared.site.pass_environment,
         devices=pool.words if pool else (),
-        tokens={"run.model": prepared.hidden.model.path},
+        tokens={"run.model": _model(prepared, wish)},
         documents={"recipe.yaml": recipe},
         guardian=wish.guardian,
         announce=announce,
     )
+
+
+def _model(prepared: Prepared, wish: Wish) -> str:
+    """The model's path; a rehearsal needs none, so that a variable which is not set stays as its name."""
+    path = prepared.hidden.model.path
+    return path if wish.rehearsal is None else REFERENCE.sub(r"\1", path)
 
 
 def _summariser(prepared: Prepared) -> Callable[[Mapping[str, str]], Summary | None] | None:
