@@ -76,7 +76,7 @@ def test_a_recipe_that_sets_an_exported_name_is_refused_naming_both(refusal: Any
     block["roles"]["prefill"]["env"] = {"UMBP_STANDALONE_ADDRESS": "unix:///elsewhere"}
     first = refusal(block)[0]
     assert first.where == "roles.prefill.env.UMBP_STANDALONE_ADDRESS"
-    assert "prefill-0 (service case-umbp)" in first.message
+    assert first.message.endswith("itself (service case-umbp); remove it here")
 
 
 def test_a_service_refuses_a_fleet_that_it_cannot_serve(refusal: Any, cases: Any) -> None:
