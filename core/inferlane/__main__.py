@@ -1,8 +1,6 @@
 """``python -m inferlane``."""
 
-import sys
-
-from inferlane.cli.main import main
+from inferlane.cli.main import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

@@ -31,7 +31,7 @@ def run_detached(work: Callable[[Announce], int], as_json: bool) -> int:
     if pid == 0:
         os.close(reader)
         os.setsid()
-        os._exit(run_guarded(lambda announce: work(_leaving(announce, writer)), lambda: _let_go(writer)))
+        os._exit(run_guarded(lambda announce: work(_leaving(announce, writer)), as_json, lambda: _let_go(writer)))
     os.close(writer)
     with os.fdopen(reader, "rb") as announced:
         folder = announced.readline().decode().strip()

@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from inferlane.cli.faults import tell
-from inferlane.running.guardian import guarded
+from inferlane.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
+from inferlane.running.guardian import FORWARDED, guarded
 
 
-def run_guarded(work: Callable[[Callable[[Path], None]], int], forked: Callable[[], None] | None = None) -> int:
-    """Run ``work`` as the supervisor. Its faults are printed there, one line each; returns the exit status."""
+class _StoppedError(BaseException):
+    """A signal came before the run did; the run's own handlers replace ours."""
+
+
+def run_guarded(
+    work: Callable[[Callable[[Path], None]], int], as_json: bool = False, forked: Callable[[], None] | None = None
+) -> int:
+    """Run ``work`` as the supervisor. Its faults are printed there, one line each; returns the exit status.
+
+    A signal that comes before there is a run is told too, with ``as_json`` as a document.
+    """
     debug = bool(click.get_current_context().find_root().params.get("debug"))
 
     def supervised(announce: Callable[[Path], None]) -> int:
         try:
+            for number in FORWARDED:
+                signal.signal(number, _stop)
             return work(announce)
+        except _StoppedError as stopped:
+            return _told(signal.Signals(stopped.args[0]), as_json)
         except Exception as fault:  # noqa: BLE001 - the last stop: a user gets one line, never a traceback
             return tell(fault, debug)
 
     return guarded(supervised, forked)
+
+
+def _stop(number: int, _frame: object) -> None:
+    for other in FORWARDED:
+        signal.signal(other, signal.SIG_IGN)
+    raise _StoppedError(number)
+
+
+def _told(number: signal.Signals, as_json: bool) -> int:
+    word, code = ("interrupted", EXIT_INTERRUPTED) if number == signal.SIGINT else ("terminated", EXIT_TERMINATED)
+    message = f"stopped by {number.name} before anything was started"
+    if as_json:
+        sys.stdout.write(json.dumps({"verdict": word, "exit_code": code, "message": message}, indent=2) + "\n")
+    sys.stderr.write(f"{word}: {message}\n")
+    return code

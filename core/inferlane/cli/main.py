@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
@@ -41,6 +43,7 @@ def cli(disable: tuple[str, ...], no_plugins: bool, debug: bool) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status. Errors are printed here, one line per fault, and nowhere else."""
     arguments = list(sys.argv[1:] if args is None else args)
+    _open_streams()
     try:
         status = cli.main(arguments, prog_name="inferlane", standalone_mode=False)
         sys.stdout.flush()
@@ -60,5 +63,29 @@ def main(args: Sequence[str] | None = None) -> int:
         return tell(error, "--debug" in arguments)
 
 
+def _open_streams() -> None:
+    """A closed standard stream becomes /dev/null, so that no log or socket gets its number."""
+    for stream in (0, 1, 2):
+        try:
+            os.fstat(stream)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w")
+
+
+def program() -> NoReturn:
+    """The console script: ``main``, then out at once. Taking the interpreter apart after pydantic costs a fifth of a
+    short command, and there is nothing left to end: processes and files are closed by those who opened them.
+    """
+    status = main()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

@@ -10,7 +10,7 @@ import click
 
 from inferlane.cli.guarded import run_guarded
 from inferlane.cli.recipe_options import recipe_options
-from inferlane.cli.run_options import run_options
+from inferlane.cli.run_options import Finite, run_options
 
 
 @click.command()
@@ -21,12 +21,12 @@ from inferlane.cli.run_options import run_options
 )
 @click.option(
     "--tokens-per-second",
-    type=click.FloatRange(min=0),
+    type=Finite(min=0),
     default=500.0,
     show_default=True,
     help="Pace of each stream of a twin; 0 = unlimited.",
 )
-@click.option("--load-seconds", type=click.FloatRange(min=0), default=0.0, help="Seconds until a twin is healthy.")
+@click.option("--load-seconds", type=Finite(min=0), default=0.0, help="Seconds until a twin is healthy.")
 @click.option("--full", is_flag=True, help="Do not scale replicas down.")
 @click.option("--run-benchmark", is_flag=True, help="Run the recipe's own benchmark command.")
 def rehearse(
@@ -49,9 +49,6 @@ def rehearse(
 
     Needs no GPU, no model and no cluster. Exit status as of ``run``.
     """
-    for item in faults:
-        if "=" not in item:
-            raise click.UsageError(f"--fault {item}: say PROCESS=FAULT, for example decode-0=crash@5")
 
     def work(announce: Callable[[Path], None]) -> int:
         from inferlane.cli.options import plugins_from_context
@@ -62,7 +59,7 @@ def rehearse(
         options = RehearsalOptions(
             tokens_per_s=tokens_per_second,
             load_s=load_seconds,
-            faults=dict(item.split("=", 1) for item in faults),
+            faults=_by_process(faults),
             full=full,
             run_benchmark=run_benchmark,
         )
@@ -78,4 +75,18 @@ def rehearse(
         )
         return start(wish, plugins_from_context(), announce)
 
-    return run_guarded(work)
+    return run_guarded(work, as_json)
+
+
+def _by_process(items: tuple[str, ...]) -> dict[str, str]:
+    from inferlane.errors import UsageFault
+
+    found: dict[str, str] = {}
+    for item in items:
+        name, equals, fault = item.partition("=")
+        if not equals:
+            raise UsageFault(f"--fault {item}: say PROCESS=FAULT, for example decode-0=crash@5")
+        if name in found:
+            raise UsageFault(f"--fault {item}: {name} has the fault {found[name]} already; a twin has one")
+        found[name] = fault
+    return found

@@ -59,4 +59,4 @@ def run(
         )
         return start(wish, plugins_from_context(), announce)
 
-    return run_detached(work, as_json) if detach and not dry_run else run_guarded(work)
+    return run_detached(work, as_json) if detach and not dry_run else run_guarded(work, as_json)

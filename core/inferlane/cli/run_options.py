@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,12 +11,23 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Finite(click.FloatRange):
+    """A number; ``nan`` and ``inf`` are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Raises ``click.BadParameter``."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a number of seconds or tokens.", param, ctx)
+        return number
+
+
 def run_options(command: F) -> F:
     """Where to run, what to show, how long to wait at the end."""
     for decorate in (
         click.option(
             "--grace",
-            type=click.FloatRange(min=0),
+            type=Finite(min=0),
             default=30.0,
             show_default=True,
             metavar="SECONDS",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
@@ -23,8 +22,7 @@ class AnswerError(ValueError):
     """An answer that is not what the hook's annotation says; ``str()`` says what and where."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """Calls the hooks of one loaded module, and names the plugin in messages."""
 
     type: str

@@ -5,17 +5,16 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, get_type_hints
 
+import msgspec
 import pluggy
 
 from inferlane.hookspecs import MODULES
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(msgspec.Struct, frozen=True):
     """One hook of the contract. ``firstresult``: called on the owner of a type only, and answers with one value."""
 
     name: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoints, distributions
 from pathlib import Path
+from typing import NamedTuple
 
 from inferlane.plugins.kinds import BUILTIN, KINDS, Kind
 from inferlane.plugins.switches import normalise
@@ -14,8 +14,7 @@ from inferlane.plugins.switches import normalise
 _GROUPS: dict[str, Kind] = {facts.group: kind for kind, facts in KINDS.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One entry point: ``type`` of ``kind`` is at ``target``, says version ``version`` of ``distribution``.
 
     ``requires``: the distribution's own requirement on the core as written (``inferlane<0.2``), or ``""``.
@@ -52,8 +51,7 @@ class Candidate:
         return f"{KINDS[self.kind].group}: {self.type} = {self.target}"
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(NamedTuple):
     """One look at the installed metadata. ``unreadable``: one line per record that could not be read."""
 
     candidates: tuple[Candidate, ...]

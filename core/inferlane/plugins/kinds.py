@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["engine", "router", "accelerator", "service", "benchmark", "launcher"]
 
 
-@dataclass(frozen=True, slots=True)
-class KindFacts:
+class KindFacts(NamedTuple):
     """``spec`` is a name in :mod:`inferlane.values`, ``config`` one in :mod:`inferlane.values.configs`.
 
     Names, not classes: listing plugins must not import pydantic.

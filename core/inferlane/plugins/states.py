@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from inferlane.plugins.discovery import Candidate
 from inferlane.plugins.switches import Switch
@@ -13,8 +12,7 @@ from inferlane.plugins.switches import Switch
 State = Literal["ok", "disabled", "conflict", "overridden", "stale"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A candidate with its state; ``reason`` says why it is not ``ok``."""
 
     candidate: Candidate
