@@ -75,7 +75,6 @@ _UNITS = {"power": "W", "temperature": "C", "sm_active": "ratio"}
 def _exporter(block: Mapping[str, Any], where: str) -> Exporter:
     fields = {_RENAMED.get(key, key): value for key, value in block.items()}
     labels = fields.pop("gpu_labels", None) or {}
-    fields.pop("kind", None)
     for name, ours in (("index", "index_label"), ("identity", "identity_label")):
         if name in labels:
             fields[ours] = labels[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from inferlane.errors import InferlaneError, RunFault
+from inferlane.errors import EXIT_FAILED, InferlaneError, RunFault
 from inferlane.planning.bind import bind, encode
 from inferlane.planning.secrets import PREFIX as SECRET_PREFIX
 from inferlane.running import addresses, directory, preflight
@@ -42,7 +43,7 @@ Orders = Callable[[Plan], Mapping[str, bytes]]
 class RunOptions:
     """How to run. ``patience_s``: how long generation may go on failing while every gate holds. ``documents``: files to
     keep in the run folder (name to content). ``devices``: the words of this machine's devices. ``tokens``: further
-    values for ``bind``. ``serve``: leave the benchmark out, serve until stopped or for ``serve_s`` seconds.
+    values for ``bind``. ``serve``: leave the benchmark out, serve until stopped.
     ``guardian``: the guardian's process id. ``announce``: tells it the run folder.
     """
 
@@ -53,7 +54,6 @@ class RunOptions:
     as_json: bool = False
     live: bool = True
     serve: bool = False
-    serve_s: float | None = None
     pass_environment: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
     tokens: Mapping[str, str] = field(default_factory=dict)
@@ -140,6 +140,8 @@ class _LocalRun:
         except InferlaneError as fault:
             self._refused(run, fault)
             raise
+        except OSError as error:
+            raise RunFault(_unwritten(run, error)) from error
         self._show.line(
             f"run {run.id}: {counted(len(bound.processes), 'process', 'processes')} on "
             f"{counted(len(bound.nodes), 'node', 'nodes')}; folder {run.path}"
@@ -148,12 +150,16 @@ class _LocalRun:
             events.write("run.start", id=run.id, processes=len(bound.processes), endpoint=bound.endpoint)
             supervisor = self._supervisor(bound, run, prepared, known, events)
             ending = asyncio.run(supervisor.supervise())
+            self._flags.install()  # the loop is gone, and with it its handlers; the verdict is still to come
             swept = last_look(run.id)
             addresses.remove_dirs(scratch)
             outcome = self._outcome(bound, run, ending, supervisor.children.all(), swept)
             events.write("run.end", verdict=outcome.verdict, exit_code=outcome.exit_code, clean=outcome.clean)
-        content = msgspec.json.format(msgspec.json.encode(outcome), indent=2)
-        run.write("run.json", redactor.content(content) + b"\n")
+        try:
+            run.write("run.json", redactor.content(_document(outcome)))
+        except OSError as error:  # a verdict that nobody can read later is none
+            cause = outcome.cause or Cause(kind="internal", message=_unwritten(run, error))
+            outcome = msgspec.structs.replace(outcome, verdict="failed", exit_code=EXIT_FAILED, cause=cause)
         self._show.final(outcome, str(run.path))
         return outcome.exit_code
 
@@ -194,7 +200,6 @@ class _LocalRun:
         settings = Settings(
             grace_s=self._options.grace_s,
             patience_s=self._options.patience_s,
-            serve_s=self._options.serve_s,
             guardian=self._options.guardian,
             summarise=self._hooks.summarise,
             judge=self._hooks.judge,
@@ -238,7 +243,17 @@ class _LocalRun:
             cause=Cause(kind="start", message=str(fault)),
             versions=self._plan.versions,
         )
-        run.write("run.json", msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
+        with contextlib.suppress(OSError):  # the fault itself is told in any case
+            run.write("run.json", _document(outcome))
+
+
+def _document(outcome: Outcome) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n"
+
+
+def _unwritten(run: RunDirectory, error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"cannot write to {run.path}: {reason}; make room there, or choose another folder with -o"
 
 
 def _ended(child: Child) -> Ended:

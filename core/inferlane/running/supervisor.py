@@ -38,12 +38,11 @@ _MINUTE_S = 60.0
 @dataclass(frozen=True)
 class Settings:
     """``grace_s``: the budget of the teardown. ``patience_s``: how long generation may go on failing while every gate
-    holds. ``serve_s``: end a run without a benchmark after so long, well. ``guardian``: its process id, if any.
+    holds. ``guardian``: its process id, if any.
     """
 
     grace_s: float = 30.0
     patience_s: float = 240.0
-    serve_s: float | None = None
     guardian: int | None = None
     summarise: Summarise | None = None
     judge: JudgePlugin | None = None
@@ -185,8 +184,7 @@ class Supervisor:
     async def _traffic(self) -> None:
         if not any(process.kind == "benchmark" for process in self._plan.processes):
             self._reporter.line("serving until stopped (Ctrl-C)")
-            await asyncio.sleep(self._settings.serve_s if self._settings.serve_s is not None else 10**9)
-            return
+            await asyncio.Event().wait()
         await self._clients_done.wait()
         self._mark("benchmark")
         self._counts = await self._served.count()
