@@ -18,6 +18,8 @@ WORDS: tuple[tuple[Any, str], ...] = (
     (fields.Words, "text"),
     (fields.OptionalText, "text"),
     (fields.Count, "whole number, at least 1"),
+    (fields.PlannedCount, "whole number, 1 to 65536"),
+    (fields.GpusPerNode, "whole number, 1 to 1024"),
     (fields.CommandLine, "text, or list of texts"),
     (fields.Switch, "true or false"),
     (fields.RunName, "name"),

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
 from inferlane.config import (
     Cluster,
+    FileRefused,
     LoadedCluster,
     LoadedRecipe,
     Recipe,
     Resolved,
+    SourceMap,
+    here,
     load_cluster,
     load_recipe,
     report,
     resolve,
 )
+from inferlane.config.nodes import plain
 from inferlane.errors import Refused, UsageFault
 from inferlane.planning import Shape, build_plan
 from inferlane.planning.environment import Trace
 from inferlane.planning.secrets import hide_secrets
+from inferlane.planning.wants import block_problems, blocks_of
 from inferlane.plugins import Plugins
 from inferlane.values import Plan, Problem
 
@@ -56,7 +60,8 @@ class Prepared(msgspec.Struct, frozen=True):
         try:
             return build_plan(self.hidden, self.site, shape, self.plugins, trace)
         except Refused as refused:
-            raise UsageFault("\n".join(self.lines(refused.problems))) from refused
+            errors = [problem for problem in refused.problems if problem.severity == "error"]
+            raise UsageFault("\n".join(self.lines(errors))) from refused
 
     def place(self, path: str) -> str:
         """``file:line:col`` of a recipe path, or of a cluster path with the prefix ``cluster:``."""
@@ -77,8 +82,19 @@ class Prepared(msgspec.Struct, frozen=True):
 
 def prepare(request: Request, plugins: Plugins) -> Prepared:
     """Read and resolve; raises :class:`UsageFault` (or its subclasses) for whatever is wrong with the files."""
-    recipe = load_recipe(request.recipe, request.sets, request.unsets)
-    cluster = load_cluster(request.cluster, os.environ, Path.cwd())
+    try:
+        recipe = load_recipe(request.recipe, request.sets, request.unsets)
+    except FileRefused as refused:
+        raise UsageFault("\n".join((*refused.lines, *_block_lines(refused, plugins)))) from refused
+    cluster = load_cluster(request.cluster, os.environ, here())
     resolved = resolve(recipe, cluster)
     hidden, site, secrets = hide_secrets(resolved.recipe, resolved.cluster)
     return Prepared(recipe, cluster, resolved, plugins, hidden, site, secrets)
+
+
+def _block_lines(refused: FileRefused, plugins: Plugins) -> list[str]:
+    """What plugins find in their blocks of a document that is wrong elsewhere, so that all faults come at once."""
+    if refused.root is None:
+        return []
+    problems = block_problems(blocks_of(plain(refused.root)), plugins, known_only=True)
+    return report(problems, SourceMap(refused.root))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import sys
@@ -24,7 +25,7 @@ def run_guarded(
 ) -> int:
     """Run ``work`` as the supervisor. Its faults are printed there, one line each; returns the exit status.
 
-    A signal that comes before there is a run is told too, with ``as_json`` as a document.
+    A signal that comes before there is a run is told too. With ``as_json`` either is a document on stdout as well.
     """
     debug = bool(click.get_current_context().find_root().params.get("debug"))
 
@@ -36,7 +37,10 @@ def run_guarded(
         except _StoppedError as stopped:
             return _told(signal.Signals(stopped.args[0]), as_json)
         except Exception as fault:  # noqa: BLE001 - the last stop: a user gets one line, never a traceback
-            return tell(fault, debug)
+            code = tell(fault, debug)
+            if as_json:
+                _document("refused", code, str(fault) or type(fault).__name__)
+            return code
 
     return guarded(supervised, forked)
 
@@ -51,6 +55,12 @@ def _told(number: signal.Signals, as_json: bool) -> int:
     word, code = ("interrupted", EXIT_INTERRUPTED) if number == signal.SIGINT else ("terminated", EXIT_TERMINATED)
     message = f"stopped by {number.name} before anything was started"
     if as_json:
-        sys.stdout.write(json.dumps({"verdict": word, "exit_code": code, "message": message}, indent=2) + "\n")
+        _document(word, code, message)
     sys.stderr.write(f"{word}: {message}\n")
     return code
+
+
+def _document(verdict: str, code: int, message: str) -> None:
+    with contextlib.suppress(OSError):  # stdout itself may be what is at fault
+        sys.stdout.write(json.dumps({"verdict": verdict, "exit_code": code, "message": message}, indent=2) + "\n")
+        sys.stdout.flush()

@@ -25,9 +25,9 @@ def outputs_folder(output: str | None) -> Path:
     """``-o``, else the cluster file's ``output_dir``, else ``./outputs``: the same order as of ``run``."""
     if output is not None:
         return Path(output)
-    from inferlane.config import load_cluster
+    from inferlane.config import here, load_cluster
 
-    return Path(load_cluster(None, os.environ, Path.cwd()).cluster.output_dir or "outputs")
+    return Path(load_cluster(None, os.environ, here()).cluster.output_dir or "outputs")
 
 
 def find_run(reference: str | None, output: str | None) -> RunDirectory:

@@ -3,6 +3,7 @@
 from inferlane.config.cluster import Cluster
 from inferlane.config.dump import dump, masked
 from inferlane.config.faults import Fault, FileRefused
+from inferlane.config.files import here
 from inferlane.config.load import LoadedRecipe, load_recipe
 from inferlane.config.recipe import Model, Recipe, Resources, RoleBlock, Slurm
 from inferlane.config.resolve import Resolved, resolve
@@ -25,6 +26,7 @@ __all__ = [
     "Slurm",
     "SourceMap",
     "dump",
+    "here",
     "is_secret",
     "load_cluster",
     "load_recipe",

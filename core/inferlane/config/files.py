@@ -7,8 +7,17 @@ from pathlib import Path
 from inferlane.config.compose import compose
 from inferlane.config.faults import Fault, FileRefused, refuse
 from inferlane.config.nodes import Node
+from inferlane.errors import UsageFault
 
 MAX_BYTES = 8 * 1024 * 1024
+
+
+def here() -> Path:
+    """The current folder. Raises :class:`UsageFault` if it has been removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise UsageFault("the current folder does not exist any more; go to another one") from error
 
 
 def read(path: Path, shown: str) -> Node:

@@ -41,6 +41,8 @@ def _check_faults(plan: Plan, options: RehearsalOptions) -> None:
     if unknown:
         raise UsageFault(f"--fault: no twin is called {', '.join(unknown)}; there are {', '.join(names)}")
     for name, text in options.faults.items():
+        if not text:
+            raise UsageFault(f"--fault {name}: no fault is named, for example {name}=crash@5")
         try:
             parse_fault(text)
         except ValueError as fault:

@@ -32,5 +32,8 @@ def close_run(folder: Path, code: int, swept: Swept) -> bool:
         "left": list(swept.left),
         "ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
     }
-    write_whole(target, json.dumps(document, indent=2).encode() + b"\n")
+    try:
+        write_whole(target, json.dumps(document, indent=2).encode() + b"\n")
+    except OSError:  # a full disk: the supervisor has told it, unless it was killed
+        return code < 0
     return True

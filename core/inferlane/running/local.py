@@ -118,7 +118,10 @@ class _LocalRun:
         scratch = addresses.make_scratch()
         try:
             run = directory.create(self._options.outputs, self._plan.name)
-            directory.record_owner(run, self._options.guardian or os.getpid(), scratch)
+            try:
+                directory.record_owner(run, self._options.guardian or os.getpid(), scratch)
+            except OSError as error:
+                raise RunFault(_unwritten(run, error)) from error
             if self._options.announce is not None:
                 self._options.announce(run.path)
             return self._in(run, scratch, addresses.node_addresses(self._plan, slots))
@@ -227,7 +230,7 @@ class _LocalRun:
             served=ending.served,
             endpoint=bound.endpoint,
             versions=bound.versions,
-            warnings=tuple(problem.message for problem in bound.warnings),
+            warnings=(*(problem.message for problem in bound.warnings), *ending.warnings),
             rehearsal=self._rehearsal,
         )
 

@@ -33,6 +33,11 @@ class Served:
                 found[name] = round(now.get(rank, 0.0) - before.get(rank, 0.0))
         return found
 
+    def silent(self, found: Mapping[str, int]) -> list[str]:
+        """Processes that told their counter when the run was ready, and do not any more."""
+        told = {name.partition("@")[0] for name in found}
+        return [process for process in self._before if process not in told]
+
     async def _read(self) -> dict[str, Mapping[str, float]]:
         answers = await asyncio.gather(*(counters.ask(upstream, self._timeout_s) for upstream in self._upstreams))
         pairs = zip(self._upstreams, answers, strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ import msgspec
 
 from inferlane.config import dump, masked
 from inferlane.config.fields import REFERENCE
-from inferlane.errors import InferlaneError, PluginFault, RunFault, UsageFault
+from inferlane.errors import PluginFault, RunFault, UsageFault
 from inferlane.planning import Shape
 from inferlane.planning.accelerators import choose_accelerator
 from inferlane.plugins import Plugins
@@ -53,20 +52,7 @@ class Wish:
 
 
 def start(wish: Wish, plugins: Plugins, announce: Callable[[Path], None]) -> int:
-    """Run it and return the exit code; raises ``InferlaneError`` for what stands against starting.
-
-    With ``as_json`` such a fault is a JSON document on stdout as well.
-    """
-    try:
-        return _start(wish, plugins, announce)
-    except InferlaneError as fault:
-        if wish.as_json:
-            document = {"verdict": "refused", "exit_code": fault.exit_code, "message": str(fault)}
-            sys.stdout.write(json.dumps(document, indent=2) + "\n")
-        raise
-
-
-def _start(wish: Wish, plugins: Plugins, announce: Callable[[Path], None]) -> int:
+    """Run it and return the exit code; raises ``InferlaneError`` for what stands against starting."""
     prepared = prepare(wish.request, plugins)
     launch = choose_launcher(wish, prepared)
     if wish.rehearsal is None:

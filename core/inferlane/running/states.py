@@ -52,7 +52,8 @@ def state_of(run: RunDirectory) -> State:
     document = verdict_of(run)
     if document is not None:
         return State(str(document.get("verdict")), processes, endpoint, False, document)
-    return State(_without_verdict(run), processes, endpoint, ready, None)
+    word = _without_verdict(run)
+    return State(word, processes, endpoint, ready and word == "running", None)
 
 
 def _ended(event: Mapping[str, Any]) -> str:

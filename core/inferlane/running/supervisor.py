@@ -58,6 +58,7 @@ class Ending:
     timings: Mapping[str, float]
     summary: Summary | None
     served: Mapping[str, int]
+    warnings: tuple[str, ...]
 
 
 class Supervisor:
@@ -93,6 +94,7 @@ class Supervisor:
         self._origin: float | None = None
         self._timings: dict[str, float] = {}
         self._followers: list[str] = []
+        self._warnings: list[str] = []
         self._summary: Summary | None = None
         self._served = Served(plan)
         self._counts: dict[str, int] = {}
@@ -116,7 +118,8 @@ class Supervisor:
             self._events.write("run.internal", traceback=traceback.format_exc())
         self._mark("ended")
         await self._tear_down(verdict)
-        return Ending(verdict, cause, tuple(self._followers), dict(self._timings), self._summary, self._counts)
+        said = tuple(self._followers), dict(self._timings), self._summary, self._counts, tuple(self._warnings)
+        return Ending(verdict, cause, *said)
 
     async def _until_ended(self) -> None:
         work = asyncio.create_task(self._work())
@@ -188,7 +191,13 @@ class Supervisor:
         await self._clients_done.wait()
         self._mark("benchmark")
         self._counts = await self._served.count()
+        for name in self._served.silent(self._counts):
+            self._warn(f"{name} did not answer when the benchmark had ended; the results may be those of fewer workers")
         self._summary = await self._clients.verdict(self._settings.summarise)
+
+    def _warn(self, text: str) -> None:
+        self._warnings.append(text)
+        self._reporter.line(f"warning: {text}")
 
     # -- the watch: signals, exits, logs ---------------------------------------------------------------------------
 

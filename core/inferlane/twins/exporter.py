@@ -15,7 +15,7 @@ from aiohttp import web  # noqa: TID253 - runs as a separate process only
 
 from inferlane.errors import EXIT_USAGE
 from inferlane.twins import life
-from inferlane.twins.faults import Fault
+from inferlane.twins.faults import WITHOUT_HTTP, Fault, FaultClock
 from inferlane.twins.orders import VARIABLE, Orders
 from inferlane.twins.startup import Held, StartError, guarded, ordered_fault, own_orders, prepare, say
 
@@ -33,7 +33,7 @@ def main(args: Sequence[str]) -> int:
     names = {socket.block: port for port, socket in reversed(held.items())}
     port = names.get("metrics", next(iter(held)))
     say(f"{NAME}: serving /metrics on {orders.host}:{port}")
-    return asyncio.run(_serve(text(orders), held.pop(port), held, ordered_fault(orders)))
+    return asyncio.run(_serve(text(orders), held.pop(port), held, ordered_fault(orders, WITHOUT_HTTP)))
 
 
 def text(orders: Orders) -> str:
@@ -49,6 +49,7 @@ async def _serve(body: str, http: Held, others: dict[int, Held], fault: Fault) -
     app = web.Application()
     app.add_routes([web.get("/metrics", metrics)])
     stop = life.on_signals(fault)
+    FaultClock(fault).arm()
     async with life.holding(others), life.serving(app, http):
         await stop.wait()
     return 0

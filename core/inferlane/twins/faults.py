@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sys
 import time
@@ -11,6 +12,11 @@ from dataclasses import dataclass, field
 _TIMED = ("slow", "crash", "exit0", "hang")
 _COUNTED = ("crash-on", "hang-one")
 _PLAIN = ("never-healthy", "error", "zero", "ignore-term")
+
+WITHOUT_HTTP = ("crash", "exit0", "ignore-term")
+"""What a twin can have that answers nobody."""
+ROUTER = ("crash", "exit0", "hang", "error", "crash-on", "hang-one", "ignore-term")
+"""What a router's twin can have."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ def parse_fault(text: str) -> Fault:
             number = int(value) if kind in _COUNTED else float(value)
         except ValueError:
             number = -1
-        if number >= (1 if kind in _COUNTED else 0):
+        if math.isfinite(number) and number >= (1 if kind in _COUNTED else 0):
             return Fault(kind, number)
     words = [f"{word}@S" for word in _TIMED] + [f"{word}@N" for word in _COUNTED] + list(_PLAIN)
     raise ValueError(f"fault '{text}' is none of {', '.join(words)}")

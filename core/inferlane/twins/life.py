@@ -11,11 +11,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from aiohttp import web  # noqa: TID253 - runs as a separate process only
 from aiohttp.http_exceptions import HttpProcessingError  # noqa: TID253
 
-from inferlane.twins.faults import Fault, FaultClock
+from inferlane.twins.faults import WITHOUT_HTTP, Fault, FaultClock
 from inferlane.twins.pairing import bootstrap_app
 from inferlane.twins.rendezvous import Meeting, join
 from inferlane.twins.server import Settings, TwinServer, wait_loaded
-from inferlane.twins.startup import BACKLOG, Held, say
+from inferlane.twins.startup import BACKLOG, Held, check_able, say
 
 GRACE_S = 1.0
 
@@ -70,8 +70,9 @@ async def _serve(
 def follow(number: int, leader: tuple[str, int] | None, others: Mapping[int, Held], fault: Fault) -> int:
     """Hold ports and join the leader, without HTTP, until SIGTERM.
 
-    Raises ``StartError`` if the leader never answers.
+    Raises ``StartError`` if the leader never answers, or for a fault that needs HTTP.
     """
+    check_able(fault, WITHOUT_HTTP)
     return asyncio.run(_follow(number, leader, others, fault))
 
 

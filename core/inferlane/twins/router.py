@@ -15,9 +15,9 @@ from collections.abc import AsyncIterator, Sequence
 from aiohttp import ClientSession, ClientTimeout, TCPConnector, web  # noqa: TID253 - runs as a separate process only
 
 from inferlane.twins import life
-from inferlane.twins.faults import Fault
+from inferlane.twins.faults import ROUTER, Fault, FaultClock
 from inferlane.twins.routing import NoWorkerError, Pool, Worker, forward, forward_pair
-from inferlane.twins.server import MAX_BODY, failed
+from inferlane.twins.server import MAX_BODY, Handler, failed
 from inferlane.twins.startup import (
     Held,
     OneLineParser,
@@ -32,6 +32,8 @@ from inferlane.twins.startup import (
 NAME = "mock router"
 POOL = web.AppKey("pool", Pool)
 SESSION = web.AppKey("session", ClientSession)
+CLOCK = web.AppKey("clock", FaultClock)
+ASKED = web.AppKey("asked", list[int])
 
 
 def parser() -> argparse.ArgumentParser:
@@ -70,22 +72,26 @@ def main(args: Sequence[str]) -> int:
     held = prepare(orders, args)
     host = orders.host if orders else options.host
     http = serving_socket(orders, held, host, options.port, "http")
-    fault = ordered_fault(orders) if orders else Fault()
+    fault = ordered_fault(orders, ROUTER) if orders else Fault()
     say(f"{NAME}: {len(found)} workers, listening on {host}:{options.port}")
     return asyncio.run(_serve(Pool(found), http, held, fault))
 
 
 async def _serve(pool: Pool, http: Held, others: dict[int, Held], fault: Fault) -> int:
     stop = life.on_signals(fault)
-    async with life.holding(others), life.serving(router_app(pool), http):
+    clock = FaultClock(fault)
+    clock.arm()
+    async with life.holding(others), life.serving(router_app(pool, clock), http):
         await stop.wait()
     return 0
 
 
-def router_app(pool: Pool) -> web.Application:
+def router_app(pool: Pool, clock: FaultClock) -> web.Application:
     """The application in front of these workers."""
-    app = web.Application(client_max_size=MAX_BODY)
+    app = web.Application(client_max_size=MAX_BODY, middlewares=[_unless_hung])
     app[POOL] = pool
+    app[CLOCK] = clock
+    app[ASKED] = [0]
     app.add_routes(
         [
             web.get("/health", _health),
@@ -97,6 +103,12 @@ def router_app(pool: Pool) -> web.Application:
     )
     app.cleanup_ctx.append(_watching)
     return app
+
+
+@web.middleware
+async def _unless_hung(request: web.Request, handler: Handler) -> web.StreamResponse:
+    await request.app[CLOCK].answer()
+    return await handler(request)
 
 
 async def _watching(app: web.Application) -> AsyncIterator[None]:
@@ -126,7 +138,11 @@ async def _any_worker(request: web.Request) -> web.StreamResponse:
 
 
 async def _complete(request: web.Request) -> web.StreamResponse:
-    pool, session = request.app[POOL], request.app[SESSION]
+    pool, session, clock = request.app[POOL], request.app[SESSION], request.app[CLOCK]
+    request.app[ASKED][0] += 1
+    await clock.completion(request.app[ASKED][0])
+    if clock.is_("error"):
+        return failed("fault error: this twin was told to refuse", 503)
     try:
         if not pool.paired:
             return await forward(session, request, pool.next("regular"))

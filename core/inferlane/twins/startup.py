@@ -7,7 +7,7 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -80,12 +80,23 @@ def prepare(orders: Orders | None, args: Sequence[str], environ: Mapping[str, st
     return hold_ports(orders)
 
 
-def ordered_fault(orders: Orders) -> Fault:
-    """The fault of the orders. Raises ``StartError`` if it is no known word."""
+def ordered_fault(orders: Orders, able: Collection[str] | None = None) -> Fault:
+    """The fault of the orders. Raises ``StartError`` if it is no known word, or not one of ``able`` (``None``: all)."""
     try:
-        return parse_fault(orders.fault)
+        fault = parse_fault(orders.fault)
     except ValueError as error:
         raise StartError(str(error)) from error
+    if able is not None:
+        check_able(fault, able)
+    return fault
+
+
+def check_able(fault: Fault, able: Collection[str]) -> None:
+    """A fault that this twin cannot have must not pass for one that struck. Raises ``StartError``."""
+    if fault.kind and fault.kind not in able:
+        raise StartError(
+            f"fault {fault.kind} is none that this twin can have; it can have {', '.join(able)}", EXIT_USAGE
+        )
 
 
 def room_wait_s(orders: Orders | None) -> float:

@@ -92,6 +92,14 @@ def test_a_run_whose_guardian_is_dead_is_lost_and_one_that_lives_is_running(tmp_
     assert state_of(run).word == "unknown"
 
 
+def test_a_lost_run_is_not_ready_though_it_once_was(tmp_path: Path) -> None:
+    run = _run(tmp_path, "x-20260101T000000Z-0000")
+    run.write("owner.json", json.dumps({**owner_record(os.getpid()), "start": 1}).encode())
+    run.write("events.jsonl", b'{"event": "run.ready"}\n')
+    state = state_of(run)
+    assert (state.word, state.ready) == ("lost", False)
+
+
 def test_events_are_read_past_a_line_that_was_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     with EventLog(path, Redactor([{"A_KEY": "value"}])) as log:

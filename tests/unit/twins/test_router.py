@@ -9,6 +9,8 @@ import time
 import pytest
 
 from inferlane.testing.programs import Program, Programs, fetch, free_port
+from inferlane.twins.orders import Orders
+from inferlane.values import PortBlock
 
 HOST = "127.0.9.4"
 ASK = {"model": "m", "prompt": "a b", "max_tokens": 3}
@@ -119,3 +121,43 @@ def test_a_command_line_without_sense_is_a_usage_error(
         workers(args)
     assert caught.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def faulty_router(programs: Programs, fault: str, *args: str) -> tuple[Program, str]:
+    port = free_port(HOST)
+    orders = Orders(
+        process="mock", kind="router", type="mock", host=HOST, ports={"http": PortBlock(first=port)}, fault=fault
+    )
+    program = programs.start("inferlane.twins.router", "--port", str(port), *args, orders=orders)
+    return program, f"http://{HOST}:{port}"
+
+
+@pytest.mark.parametrize(("fault", "status"), [("crash@0.2", 1), ("exit0@0.2", 0)])
+def test_a_router_told_to_end_does(programs: Programs, fault: str, status: int) -> None:
+    front, _ = faulty_router(programs, fault, "--worker-urls", f"http://{HOST}:1")
+    assert front.wait() == status
+
+
+def test_a_router_told_to_refuse_or_to_hang_does(programs: Programs) -> None:
+    _, one = mock(programs)
+    front, url = faulty_router(programs, "error", "--worker-urls", one)
+    front.until(f"{url}/health")
+    assert "told to refuse" in fetch(f"{url}/v1/completions", ASK).text
+    _, url = faulty_router(programs, "hang@0", "--worker-urls", one)
+    assert fetch(f"{url}/health", timeout_s=0.5).status == 0
+
+
+def test_a_router_told_to_crash_on_its_second_completion_does(programs: Programs) -> None:
+    _, one = mock(programs)
+    front, url = faulty_router(programs, "crash-on@2", "--worker-urls", one)
+    front.until(f"{url}/health")
+    wait_healthy(url, 1)
+    assert [fetch(f"{url}/v1/completions", ASK).status for _ in range(2)] == [200, 0]
+    assert front.wait() == 1
+
+
+def test_a_fault_that_a_router_cannot_have_ends_it_with_one_line(programs: Programs) -> None:
+    front, _ = faulty_router(programs, "zero", "--worker-urls", f"http://{HOST}:1")
+    assert front.wait() == 2
+    assert front.output().startswith("mock router: fault zero is none that this twin can have; it can have crash,")
+    assert front.output().count("\n") == 1
