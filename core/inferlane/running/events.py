@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import time
@@ -26,7 +27,8 @@ class EventLog:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):  # what a full disk did not take before, it does not take now
+            self._file.close()
 
     def write(self, event: str, **fields: Any) -> None:
         """Append one event; a full disk must not end a run."""

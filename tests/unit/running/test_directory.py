@@ -94,10 +94,19 @@ def test_a_run_whose_guardian_is_dead_is_lost_and_one_that_lives_is_running(tmp_
 
 def test_a_lost_run_is_not_ready_though_it_once_was(tmp_path: Path) -> None:
     run = _run(tmp_path, "x-20260101T000000Z-0000")
-    run.write("owner.json", json.dumps({**owner_record(os.getpid()), "start": 1}).encode())
+    run.verdict.unlink()
+    record_owner(run, 2**22 + 1, tmp_path)  # above the highest number a process can have
     run.write("events.jsonl", b'{"event": "run.ready"}\n')
     state = state_of(run)
     assert (state.word, state.ready) == ("lost", False)
+
+
+def test_a_full_disk_does_not_end_a_run_by_its_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "chmod", lambda path, mode: None)  # the device is everybody's
+    events = EventLog(Path("/dev/full"), Redactor([]))
+    with events:
+        events.write("run.start")
+        events.write("run.end")
 
 
 def test_events_are_read_past_a_line_that_was_cut_off(tmp_path: Path) -> None:
