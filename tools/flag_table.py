@@ -60,6 +60,7 @@ def table(long: Mapping[str, Any], *, underscores: bool, dotted: bool) -> TableF
     """The whole table."""
     return TableFile(
         program=long["program"],
+        package=long.get("package", ""),
         version=long["version"],
         allow_abbrev=long.get("allow_abbrev", False),
         underscores=underscores,

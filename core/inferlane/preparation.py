@@ -85,16 +85,19 @@ def prepare(request: Request, plugins: Plugins) -> Prepared:
     try:
         recipe = load_recipe(request.recipe, request.sets, request.unsets)
     except FileRefused as refused:
-        raise UsageFault("\n".join((*refused.lines, *_block_lines(refused, plugins)))) from refused
+        raise UsageFault("\n".join(_with_blocks(refused, plugins))) from refused
     cluster = load_cluster(request.cluster, os.environ, here())
     resolved = resolve(recipe, cluster)
     hidden, site, secrets = hide_secrets(resolved.recipe, resolved.cluster)
     return Prepared(recipe, cluster, resolved, plugins, hidden, site, secrets)
 
 
-def _block_lines(refused: FileRefused, plugins: Plugins) -> list[str]:
-    """What plugins find in their blocks of a document that is wrong elsewhere, so that all faults come at once."""
+def _with_blocks(refused: FileRefused, plugins: Plugins) -> list[str]:
+    """The lines of a document's faults with those that plugins find in their blocks, so that all come at once."""
     if refused.root is None:
-        return []
+        return list(refused.lines)
+    source = SourceMap(refused.root)
     problems = block_problems(blocks_of(plain(refused.root)), plugins, known_only=True)
-    return report(problems, SourceMap(refused.root))
+    lines = [(fault.mark, str(fault)) for fault in refused.faults]
+    lines += [(source.mark(problem.where), report([problem], source)[0]) for problem in problems]
+    return [line for _, line in sorted(lines)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, NoReturn
 
-from inferlane.config.nodes import Mark
+from inferlane.config.nodes import Mark, Node
 from inferlane.config.paths import Path, join
 from inferlane.errors import Refused
 from inferlane.values import Problem
@@ -24,9 +24,12 @@ class Fault(NamedTuple):
 
 
 class FileRefused(Refused):
-    """A recipe or cluster file is wrong. ``lines``: one per fault, ``file:line:col: path: message``."""
+    """A recipe or cluster file is wrong. ``lines``: one per fault, ``file:line:col: path: message``. ``root``: the
+    document, where it could be read.
+    """
 
-    def __init__(self, faults: Iterable[Fault], prefix: str = "") -> None:
+    def __init__(self, faults: Iterable[Fault], prefix: str = "", root: Node | None = None) -> None:
+        self.root = root
         self.faults = tuple(sorted(dict.fromkeys(faults), key=lambda fault: (fault.mark, str(fault))))
         super().__init__(Problem(where=prefix + join(f.path), message=f.message) for f in self.faults)
         self.lines = tuple(str(fault) for fault in self.faults)

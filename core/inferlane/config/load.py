@@ -58,7 +58,7 @@ def recipe_from(root: Node, file: str) -> LoadedRecipe:
     if recipe is not None:
         faults += faults_of(disagreements(recipe), sorted_keys.root)
     if faults or recipe is None:
-        raise FileRefused(_spelled(faults, sorted_keys.spellings))
+        raise FileRefused(_spelled(faults, sorted_keys.spellings), root=sorted_keys.root)
     source = SourceMap(sorted_keys.root, "recipe", sorted_keys.spellings)
     return LoadedRecipe(recipe, source, file, sorted_keys.inert, references(sorted_keys.root))
 

@@ -158,5 +158,9 @@ class Recipe(Block):
     slurm: Annotated[Slurm, BeforeValidator(empty_mapping)] = Slurm.model_construct()
     host_setup: HostSetup | None = Field(default=None, description="commands on the bare nodes")
     identity: Identity | None = Field(default=None, description="what is said to run")
-    strict_flags: Literal["error", "warn", "off"] = Field(default="warn", description="unknown engine flags")
+    strict_flags: Literal["error", "warn", "off"] = Field(
+        default="warn",
+        description="unknown flags of a program; error holds where identity.frameworks or the image tag declares the "
+        "version that the flag table is of, and warns elsewhere",
+    )
     ports: PortBases = Field(default={}, description="<type>.<port>: first number tried")

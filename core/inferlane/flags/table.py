@@ -45,7 +45,8 @@ _OPEN: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1
 class TableFile(Value, frozen=True, kw_only=True):
     """The file form of a table.
 
-    ``version``: of the program. ``allow_abbrev``: a unique prefix of a long flag stands for it. ``underscores``: ``_``
+    ``package``: the distribution that holds the program, as recipes name it in ``identity.frameworks``. ``version``:
+    of the program. ``allow_abbrev``: a unique prefix of a long flag stands for it. ``underscores``: ``_``
     and ``-`` are equal in flag names. ``dotted``: ``--flag.key value`` sets one key of a JSON flag. ``positionals``:
     how many arguments may stand without a flag.
     """
@@ -53,6 +54,7 @@ class TableFile(Value, frozen=True, kw_only=True):
     program: str
     version: str
     flags: tuple[Flag, ...]
+    package: str = ""
     allow_abbrev: bool = False
     underscores: bool = False
     dotted: bool = False

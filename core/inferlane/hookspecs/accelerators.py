@@ -32,9 +32,15 @@ def inferlane_gpu_exporter(accelerator: AcceleratorConfig) -> Exporter | None:
 
 @hookspec(firstresult=True)
 def inferlane_fingerprint(accelerator: AcceleratorConfig) -> Sequence[ProbeCommand] | None:
-    """Commands whose output describes driver, runtime, collectives library and devices; the core runs them."""
+    """Commands whose output describes driver, runtime, collectives library and devices; the core runs them.
+
+    Not asked yet by this version of the core.
+    """
 
 
 @hookspec(firstresult=True)
 def inferlane_fingerprint_read(accelerator: AcceleratorConfig, outputs: Mapping[str, str]) -> Mapping[str, str] | None:
-    """Read the outputs of ``inferlane_fingerprint`` (name of the command to its text) into named facts. Pure."""
+    """Read the outputs of ``inferlane_fingerprint`` (name of the command to its text) into named facts. Pure.
+
+    Not asked yet by this version of the core.
+    """

@@ -16,4 +16,8 @@ def inferlane_launchers() -> Sequence[LauncherSpec]:
 
 @hookspec(firstresult=True)
 def inferlane_launcher(launcher: LauncherConfig) -> Any:
-    """An object that acts, see :mod:`inferlane.running`. The one hook that answers with behaviour."""
+    """An object with ``run(plan, options, hooks, rehearsal) -> int``, see ``inferlane.builtin.local_launcher``.
+
+    The one hook that answers with behaviour. This version of the core runs on one machine and calls the type ``local``
+    only; the contract of launchers is not settled.
+    """

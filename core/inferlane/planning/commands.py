@@ -9,7 +9,7 @@ import msgspec
 
 from inferlane.config import Cluster, Recipe, RoleBlock
 from inferlane.planning.accelerators import AcceleratorUse
-from inferlane.planning.arguments import flag_of, full_arguments
+from inferlane.planning.arguments import flag_name, flag_of, full_arguments
 from inferlane.planning.drafts import Draft
 from inferlane.planning.environment import Layer, Trace, merge_environment, split
 from inferlane.planning.flag_check import FlagCheck
@@ -134,18 +134,23 @@ class CommandBuilder(msgspec.Struct):
         layers = [
             *(Layer(f"service {name}", gift.env_defaults) for name, gift in gifts),
             Layer(plugin, command.env_defaults),
-            Layer("cluster:environment", self.cluster.environment),
+            Layer("cluster:environment", self.cluster.environment, "site"),
             Layer("environment", self.recipe.environment, "user"),
             Layer(f"{draft.where}.env", own, "user"),
             *(Layer(f"service {name}", gift.env, "forced") for name, gift in gifts),
             Layer(plugin, command.env, "forced"),
-            Layer(f"accelerator {self.accelerator.owner.type}", mask or self._no_devices(draft), "mask"),
+            Layer(f"accelerator {self.accelerator.owner.type}", mask or self._no_mask(draft, own), "mask"),
         ]
         return merge_environment(draft.name, layers, self.problems, self.trace)
 
-    def _no_devices(self, draft: Draft) -> Env:
-        """A process that is given no mask sees none at all."""
-        return {} if draft.part.devices == "mask" else dict.fromkeys(self.accelerator.variables)
+    def _no_mask(self, draft: Draft, own: Env) -> Env:
+        """A process that is given no mask sees none at all. One that owns a whole node keeps what the site gives it,
+        but not a mask of the recipe, which would take devices away from it.
+        """
+        variables = self.accelerator.variables
+        if draft.part.devices == "mask" and not {*self.recipe.environment, *own}.intersection(variables):
+            return {}
+        return dict.fromkeys(variables)
 
     def _gift(self, use: ServiceUse, draft: Draft, view: Process) -> Export | None:
         return None if use.name == draft.name else use.owner.exports(use.config, view, self.run)
@@ -153,9 +158,12 @@ class CommandBuilder(msgspec.Struct):
     def _trace_arguments(self, draft: Draft, command: Command, args: Sequence[str]) -> None:
         assert self.trace is not None
         plugin = f"plugin {draft.owner.distribution}, {draft.owner.type}"
+        block = {"worker": "engine", "router": "frontend"}.get(draft.kind, draft.where)
+        stated = {flag_name(name): name for name in getattr(draft.config, "model_fields_set", ())}
         for word in command.args:
             if word.startswith("-"):
-                self.trace(draft.name, f"args.{word}", plugin, None)
+                key = stated.get(flag_name(word))
+                self.trace(draft.name, f"args.{word}", f"{block}.{key}" if key else plugin, None)
         rest = set(args[len(command.args) :])
         for key in self.arguments(draft):
             flag = flag_of(key, draft.owner.spec.style)

@@ -20,7 +20,7 @@ class Layer(msgspec.Struct, frozen=True):
 
     origin: str
     values: Env
-    strength: Literal["default", "user", "forced", "mask"] = "default"
+    strength: Literal["default", "site", "user", "forced", "mask"] = "default"
 
 
 def merge_environment(
@@ -29,11 +29,14 @@ def merge_environment(
     """The final variables of ``process``; contradictions are appended to ``problems``."""
     merged: dict[str, str | None] = {}
     user: dict[str, str] = {}
+    site: dict[str, str] = {}
     forced: dict[str, str] = {}
     for layer in layers:
         for name, value in layer.values.items():
             differs = name in merged and merged[name] != value
-            if layer.strength == "user":
+            if layer.strength == "site":
+                site[name] = layer.origin
+            elif layer.strength == "user":
                 if differs and name in user:
                     problems.append(_role_wins(name, user[name], layer.origin))
                 user[name] = layer.origin
@@ -44,6 +47,8 @@ def merge_environment(
                     )
                 elif differs and name in user:
                     problems.append(_refused(name, layer.origin, user[name]))
+                elif differs and name in site:
+                    problems.append(_site_loses(name, layer.origin, site[name]))
                 forced[name] = layer.origin
             elif layer.strength == "mask" and differs and name in user:
                 problems.append(_mask_wins(name, user[name]))
@@ -63,8 +68,13 @@ def _refused(name: str, origin: str, where: str) -> Problem:
     return Problem(where=f"{where}.{name}", message=f"the plan sets {name} itself ({origin}); remove it here")
 
 
+def _site_loses(name: str, origin: str, where: str) -> Problem:
+    message = f"the plan sets {name} itself for some processes ({origin}); this has no effect on them"
+    return Problem(where=f"{where}.{name}", severity="warning", message=message)
+
+
 def _mask_wins(name: str, where: str) -> Problem:
-    message = "the plan sets device masks itself; this has no effect but on processes that own whole nodes"
+    message = "the plan sets device masks itself; this has no effect"
     return Problem(where=f"{where}.{name}", severity="warning", message=message)
 
 

@@ -18,7 +18,7 @@ class FlagCheck:
     def __init__(self, recipe: Recipe) -> None:
         self._mode = recipe.strict_flags
         frameworks = (recipe.identity or {}).get("frameworks") or {}
-        self._declared = {str(version).lstrip("v") for version in frameworks.values()}
+        self._declared = {(_plain(name), str(version).lstrip("v")) for name, version in frameworks.items()}
         self._image_tag = (recipe.model.container or "").rpartition(":")[2]
         self._tables: dict[str, FlagTable] = {}
         self._seen: set[tuple[str, str]] = set()
@@ -37,7 +37,8 @@ class FlagCheck:
     def matches(self, table: FlagTable) -> bool:
         """Whether the recipe declares the table's version, in ``identity.frameworks`` or the image's tag."""
         tag = self._image_tag.lstrip("v")
-        return table.version in self._declared or tag == table.version or tag.startswith(f"{table.version}-")
+        declared = (_plain(table.file.package), table.version) in self._declared
+        return declared or tag == table.version or tag.startswith(f"{table.version}-")
 
     def usual(self, resource: str | None) -> Callable[[str], str]:
         """From any spelling of an argument (other names and abbreviations too) to the one it is compared by.
@@ -72,3 +73,7 @@ class FlagCheck:
             message = f"{owner.type} {table.version}: {fault.message}"
             problems.append(Problem(where=place, message=message, severity="error" if strict else "warning"))
         return problems
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from inferlane.planning.bind import encode
-from inferlane.values import Check, FileCheck, HttpCheck, LogCheck, Plan, PlannedProcess, PluginCheck
+from inferlane.values import Check, FileCheck, HttpCheck, LogCheck, Plan, PlannedProcess, PluginCheck, Rows
 
 
 def as_json(plan: Plan) -> str:
@@ -74,10 +74,15 @@ def _ports(process: PlannedProcess) -> list[str]:
     ]
 
 
+def _listed(rows: Rows) -> str:
+    kinds = [value for values in rows.where.values() for value in values if isinstance(value, str)]
+    return " ".join([str(rows.at_least), *kinds])
+
+
 def _check(check: Check) -> str:
     if isinstance(check, HttpCheck | PluginCheck):
         rows = check.rows if isinstance(check, HttpCheck) else None
-        return f"GET {check.url}" + (f" lists {rows.at_least}" if rows else "")
+        return f"GET {check.url}" + (f" lists {_listed(rows)}" if rows else "")
     if isinstance(check, FileCheck):
         return f"{check.path} exists"
     if isinstance(check, LogCheck):

@@ -2,42 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
 
 from inferlane.config import Recipe, parse_block
 from inferlane.config.fields import REFERENCE
-from inferlane.errors import Refused, UsageFault
+from inferlane.errors import PluginFault, Refused, UsageFault
 from inferlane.planning.bind import bindable
 from inferlane.planning.pairing import EngineChoice
 from inferlane.planning.placement import Wish, check_totals, nodes_per_worker
 from inferlane.planning.services import switched_off
-from inferlane.plugins import Owner, Plugins
+from inferlane.plugins import Plugins
 from inferlane.values import ROLES, Group, Problem
+
+
+class PluginBlock(NamedTuple):
+    """A block of the recipe that a plugin reads, and its recipe path."""
+
+    kind: Literal["engine", "router", "service", "benchmark"]
+    block: Mapping[str, Any]
+    where: str
 
 
 def check_blocks(recipe: Recipe, plugins: Plugins) -> None:
     """Every block that a plugin reads must hold; the faults of all of them come at once."""
-    blocks: list[tuple[Callable[[str], Owner], Mapping[str, Any], str]] = []
-    if recipe.engine is not None:
-        blocks.append((plugins.engine, recipe.engine, "engine"))
-    own = [(role, block.engine) for role, block in recipe.roles.items() if block.engine is not None]
-    blocks += [(plugins.engine, block, f"roles.{role}.engine") for role, block in own]
-    blocks.append((plugins.router, recipe.frontend, "frontend"))
-    services = enumerate(recipe.services)
-    blocks += [(plugins.service, block, f"services[{i}]") for i, block in services if not switched_off(block)]
-    if recipe.benchmark is not None:
-        blocks.append((plugins.benchmark, recipe.benchmark, "benchmark"))
+    roles = {role: {"engine": block.engine} for role, block in recipe.roles.items()}
+    document: dict[str, Any] = {"engine": recipe.engine, "roles": roles, "frontend": recipe.frontend}
+    document |= {"services": list(recipe.services), "benchmark": recipe.benchmark}
+    problems = block_problems(blocks_of(document), plugins)
+    if problems:
+        raise Refused(problems)
+
+
+def blocks_of(document: Mapping[str, Any]) -> list[PluginBlock]:
+    """The plugins' blocks of a document that may be wrong elsewhere; what is no block is left out."""
+    roles = document.get("roles")
+    roles = roles if isinstance(roles, Mapping) else {}
+    own = {role: block.get("engine") for role, block in roles.items() if isinstance(block, Mapping)}
+    services = document.get("services")
+    found = [
+        _block("engine", document.get("engine"), "engine"),
+        *(_block("engine", engine, f"roles.{role}.engine") for role, engine in own.items()),
+        _block("router", document.get("frontend"), "frontend"),
+        *(
+            _block("service", {"type": "generic", **block}, f"services[{index}]")
+            for index, block in enumerate(services if isinstance(services, list) else ())
+            if isinstance(block, Mapping) and not switched_off(block)
+        ),
+        _block("benchmark", document.get("benchmark"), "benchmark"),
+    ]
+    return [item for item in found if item is not None]
+
+
+def _block(kind: Literal["engine", "router", "service", "benchmark"], block: Any, where: str) -> PluginBlock | None:
+    named = {"type": block} if isinstance(block, str) else block
+    ok = isinstance(named, Mapping) and isinstance(named.get("type"), str)
+    return PluginBlock(kind, named, where) if ok else None
+
+
+def block_problems(blocks: Iterable[PluginBlock], plugins: Plugins, known_only: bool = False) -> list[Problem]:
+    """The faults of all blocks. ``known_only``: pass over types that cannot be had here."""
     problems: list[Problem] = []
-    for find, block, where in blocks:
+    for kind, block, where in blocks:
         try:
-            parse_block(find(str(block["type"])).parse, block, where)
+            parse_block(plugins.owner(kind, block["type"]).parse, block, where)
         except Refused as refused:
             problems += refused.problems
         except UsageFault as unknown:
             problems.append(Problem(where=f"{where}.type", message=str(unknown)))
-    if problems:
-        raise Refused(problems)
+        except PluginFault:
+            if not known_only:
+                raise
+    return problems
 
 
 def check_model(path: str) -> list[Problem]:

@@ -138,11 +138,20 @@ def final_lines(outcome: Outcome, folder: str) -> list[str]:
 
 
 def result_table(rows: Sequence[Mapping[str, float | int | str]]) -> list[str]:
-    """A benchmark's points as aligned lines; columns as its plugin names them."""
+    """A benchmark's points as aligned lines; columns as its plugin names them, one word of a name below the other."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[str(row.get(name, "-")) for name in names] for row in rows]
-    widths = [max(len(text) for text in column) for column in zip(names, *cells, strict=True)]
-    return ["  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in (names, *cells)]
+    heads = [name.split("_") for name in names]
+    height = max(len(head) for head in heads)
+    head = [[([""] * (height - len(words)) + words)[line] for words in heads] for line in range(height)]
+    cells = [[_cell(row.get(name, "-")) for name in names] for row in rows]
+    widths = [max(len(text) for text in column) for column in zip(*head, *cells, strict=True)]
+    return [" ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in (*head, *cells)]
+
+
+def _cell(value: float | int | str) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _summary_line(outcome: Outcome) -> str:

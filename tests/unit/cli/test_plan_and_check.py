@@ -108,3 +108,26 @@ def test_planning_faults_have_places_too(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["check", QUICKSTART, "--set", "roles.prefill.workers=5"]) == 2
     err = capsys.readouterr().err
     assert "roles.prefill.nodes: 5 worker(s) of 2 GPUs need 2 node(s) of 8, but 1 stated" in err
+
+
+def test_faults_of_the_recipe_and_of_its_plugins_blocks_come_at_once_in_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    text = (ROOT / QUICKSTART).read_text()
+    recipe.write_text(text.replace("gpus: 4", "gpu: 4").replace("isl: 64", "ils: 64").replace("  load_s", "  loads_s"))
+    assert main(["check", str(recipe)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    found = [line.split(": ")[2] for line in lines]
+    assert found == ["engine.loads_seconds", "roles.decode.gpu", "benchmark.isl", "benchmark.ils"]
+
+
+def test_a_refused_plan_prints_errors_and_no_warning_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    edits = ["--set", "resources.gpu_type=mi9000", "--set", "roles.prefill.workers=5"]
+    assert main(["check", QUICKSTART, *edits]) == 2
+    assert "warning" not in capsys.readouterr().err
+
+
+def test_an_argument_from_the_engine_block_is_explained_by_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", QUICKSTART, "--explain"]) == 0
+    assert f"--tokens-per-second  <- engine.tokens_per_second ({QUICKSTART}:18:3)" in capsys.readouterr().out
