@@ -111,6 +111,8 @@ class Level:
                 await asyncio.sleep(max(0.0, due - time.perf_counter()))
                 due += self._pauses.expovariate(self._rate)
             await self._slots.acquire()
+            if self._crash is not None:
+                break
             self._spawn(ask)
         while self._open:
             await asyncio.wait(self._open)
@@ -129,12 +131,13 @@ class Level:
         self._open.discard(task)
         self._slots.release()
         self._moved = time.perf_counter()
-        if task.cancelled():
-            self._record(ask, started, Outcome(kind="cancelled"))
-        elif (crash := task.exception()) is not None:
+        if not task.cancelled() and (crash := task.exception()) is not None:
             self._crash = self._crash or crash
-        else:
-            self._record(ask, started, task.result())
+            return
+        try:
+            self._record(ask, started, Outcome(kind="cancelled") if task.cancelled() else task.result())
+        except OSError as full:  # a result that cannot be kept ends the level
+            self._crash = self._crash or full
 
     async def _stall(self) -> None:
         while not self._open or time.perf_counter() - self._moved < self._stall_s:

@@ -16,6 +16,7 @@ from inferlane.planning.drafts import Draft, router_drafts, service_drafts, work
 from inferlane.planning.environment import Trace, one_sided
 from inferlane.planning.flag_check import FlagCheck
 from inferlane.planning.layout_check import check_layout
+from inferlane.planning.memory import check_memory
 from inferlane.planning.pairing import EngineChoice, Pairing, pair
 from inferlane.planning.placement import Placed, Wish, place
 from inferlane.planning.port_plan import assign_ports
@@ -190,6 +191,7 @@ class _Planner:
         return [draft]
 
     def _validated(self, plan: Plan, missing: Mapping[str, str]) -> Plan:
+        self.problems += check_memory(plan, self.shape.memory_bytes)
         self.problems += self.plugins.validate(plan)
         self._stop_on_errors()
         return msgspec.structs.replace(

@@ -31,6 +31,9 @@ Launch = Callable[[Plan, RunOptions, Hooks, "Mapping[str, Any] | None"], int]
 _PATIENCE_S = 240.0  # a first completion may compile, and a router's circuit breaker stays open for a minute
 _REHEARSED_PATIENCE_S = 20.0
 
+VIRTUAL_MEMORY = 3 << 40
+"""Bytes of host memory of each node of a rehearsal; this machine's do not matter there."""
+
 
 @dataclass(frozen=True)
 class Wish:
@@ -122,7 +125,7 @@ def shape_of_machine(plan: Plan, pool: Pool) -> Shape:
     if len(used) > len(pool.words):
         raise RunFault(f"{plan.name}: {len(used)} devices needed, {len(pool.words)} available ({pool.origin})")
     masked = pool.masked or len(pool.words) > plan.gpus_per_node
-    return Shape(nodes=1, devices=len(pool.words), masked=masked, memory_bytes=host_memory())
+    return Shape(nodes=1, devices=len(pool.words), masked=masked, shared_ports=True, memory_bytes=host_memory())
 
 
 def _pool(wish: Wish, prepared: Prepared) -> Pool:
@@ -138,7 +141,7 @@ def _rehearse(
         smaller, scaled = scale_down(prepared.hidden)
         prepared = msgspec.structs.replace(prepared, hidden=smaller)
     find = Programs()
-    plan = prepared.plan(Shape())
+    plan = prepared.plan(Shape(memory_bytes=VIRTUAL_MEMORY))
     _note(prepared, plan, scaled, *plan.missing_plugins.values())
     swapped = rehearse(plan, options, find)
     twins, real = (", ".join(names) or "none" for names in (swapped.twins, swapped.real))
@@ -147,7 +150,7 @@ def _rehearse(
         return _show(swapped.plan)
 
     def replan(in_use: Mapping[str, tuple[int, ...]]) -> Plan:
-        return rehearse(prepared.plan(Shape(in_use=in_use)), options, find).plan
+        return rehearse(prepared.plan(Shape(in_use=in_use, memory_bytes=VIRTUAL_MEMORY)), options, find).plan
 
     hooks = Hooks(
         replan=replan,

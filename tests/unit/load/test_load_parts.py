@@ -156,6 +156,22 @@ def test_a_fault_of_the_client_itself_is_not_counted_as_a_failed_request() -> No
         asyncio.run(run())
 
 
+def test_a_result_that_cannot_be_kept_ends_the_level_at_once() -> None:
+    sent = 0
+
+    async def send(ask: Ask) -> Outcome:
+        nonlocal sent
+        sent += 1
+        return Outcome()
+
+    def record(ask: Ask, started: float, outcome: Outcome) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        asyncio.run(Level(1, send, record, stall_s=5).run(_asks(50), Stop()))
+    assert sent < 5
+
+
 def test_the_table_shows_unknown_numbers_as_a_dash() -> None:
     text = table([{"valid": False, "max_concurrency": 4, "completed": 0, "median_ttft_ms": None}])
     header, row = text.splitlines()

@@ -93,9 +93,11 @@ def test_a_run_whose_guardian_is_dead_is_lost_and_one_that_lives_is_running(tmp_
 
 
 def test_a_lost_run_is_not_ready_though_it_once_was(tmp_path: Path) -> None:
-    run = _run(tmp_path, "x-20260101T000000Z-0000")
-    run.verdict.unlink()
-    record_owner(run, 2**22 + 1, tmp_path)  # above the highest number a process can have
+    run, scratch = create(tmp_path, "r"), tmp_path / "il-scratch"
+    scratch.mkdir()
+    record_owner(run, os.getpid(), scratch)
+    owner = msgspec.json.decode((run.path / "owner.json").read_bytes())
+    run.write("owner.json", msgspec.json.encode({**owner, "start": 1}))
     run.write("events.jsonl", b'{"event": "run.ready"}\n')
     state = state_of(run)
     assert (state.word, state.ready) == ("lost", False)
