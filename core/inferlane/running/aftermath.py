@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
-import json
 from pathlib import Path
 
+import msgspec
+
 from inferlane.errors import EXIT_FAILED
+from inferlane.running.events import wall_time
 from inferlane.running.files import write_whole
+from inferlane.running.outcome import Cause, Outcome
 from inferlane.running.sweep import Swept, read_owner, remove_scratch
 
 
@@ -21,19 +23,25 @@ def close_run(folder: Path, code: int, swept: Swept) -> bool:
     if target.exists():
         return False
     reason = f"killed by signal {-code}" if code < 0 else f"gone with exit code {code} and no verdict"
-    status = {"signal": -code} if code < 0 else {"exit_code": code}
-    cause = {"kind": "supervisor", "message": f"supervisor was {reason}", **status}
-    document = {
-        "id": record.get("run", folder.name),
-        "verdict": "failed",
-        "exit_code": EXIT_FAILED,
-        "cause": cause,
-        "clean": not swept.left,
-        "left": list(swept.left),
-        "ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
-    }
+    outcome = Outcome(
+        id=str(record.get("run", folder.name)),
+        name=str(record.get("name", "")),
+        verdict="failed",
+        exit_code=EXIT_FAILED,
+        started=str(record.get("began", "")),
+        ended=wall_time(),
+        clean=not swept.left,
+        cause=Cause(
+            kind="supervisor",
+            message=f"supervisor was {reason}",
+            exit_code=code if code >= 0 else None,
+            signal=-code if code < 0 else None,
+        ),
+        left=swept.left,
+        swept=swept.killed,
+    )
     try:
-        write_whole(target, json.dumps(document, indent=2).encode() + b"\n")
+        write_whole(target, msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
     except OSError:  # a full disk: the supervisor has told it, unless it was killed
         return code < 0
     return True

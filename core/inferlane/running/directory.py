@@ -94,9 +94,11 @@ def create(outputs: Path, name: str) -> RunDirectory:
     raise RunFault(f"{outputs}: no free run name")
 
 
-def record_owner(run: RunDirectory, guardian: int, scratch: Path) -> None:
-    """Record which guardian owns the run, in its folder and in the scratch folder."""
-    record = {**owner_record(guardian), "run": run.id, "scratch": str(scratch)}
+def record_owner(run: RunDirectory, guardian: int, scratch: Path, name: str = "", began: str = "") -> None:
+    """Record which guardian owns the run, in its folder and in the scratch folder; with what ``run.json`` needs if the
+    supervisor cannot write it.
+    """
+    record = {**owner_record(guardian), "run": run.id, "scratch": str(scratch), "name": name, "began": began}
     content = json.dumps(record).encode() + b"\n"
     run.write(OWNER_FILE, content)
     write_whole(scratch / OWNER_FILE, content)

@@ -119,7 +119,9 @@ class _LocalRun:
         try:
             run = directory.create(self._options.outputs, self._plan.name)
             try:
-                directory.record_owner(run, self._options.guardian or os.getpid(), scratch)
+                directory.record_owner(
+                    run, self._options.guardian or os.getpid(), scratch, self._plan.name, self._started
+                )
             except OSError as error:
                 raise RunFault(_unwritten(run, error)) from error
             if self._options.announce is not None:
