@@ -1,23 +1,11 @@
-"""Keys that benchmark blocks of existing recipes may hold, and what becomes of them."""
+"""Keys that benchmark blocks of existing recipes may hold, and that have no effect."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
-
-from pydantic import BeforeValidator
-from pydantic_core import PydanticCustomError
 
 from inferlane.api import Problem
 from inferlane.values.configs import BenchmarkConfig
-
-
-def _refuse(_value: object) -> None:
-    raise PydanticCustomError("not_supported", "not supported yet; leave it out")
-
-
-Unsupported = Annotated[Any, BeforeValidator(_refuse)]
-"""A key that would change what runs, and that is not acted on: refused by name."""
 
 
 def unused(benchmark: BenchmarkConfig, reasons: dict[str, str]) -> Sequence[Problem]:

@@ -21,7 +21,8 @@ from inferlane.api import (
     Upstream,
     hookimpl,
 )
-from inferlane.builtin.benchmark_keys import Unsupported, unused
+from inferlane.builtin.benchmark_keys import unused
+from inferlane.builtin.unsupported import Unsupported
 
 PLUGIN_API = 1
 

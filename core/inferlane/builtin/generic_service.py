@@ -28,6 +28,7 @@ from inferlane.api import (
     Twin,
     hookimpl,
 )
+from inferlane.builtin.unsupported import Unsupported
 
 PLUGIN_API = 1
 
@@ -60,6 +61,7 @@ class Placement(Block):
         default="head", description="which nodes"
     )
     per: Literal["node", "worker"] | None = Field(default=None, description="one per node, or beside each worker")
+    pool: Unsupported = Field(default=None, description="not supported yet: nodes of its own")
 
 
 class HttpReady(Block):
@@ -112,13 +114,22 @@ class Readiness(Block):
 class GenericConfig(ServiceConfig):
     """services: [{name: cache, command: [cache-server, --port, "7000"], readiness: {port: 7000}}]"""
 
-    command: str | tuple[str, ...] = Field(description="argv, or a line that is split like a shell would, without one")
+    command: str | tuple[str, ...] = Field(
+        default=(), description="argv, or a line that is split like a shell would, without one; not for external ones"
+    )
     args: tuple[str, ...] = Field(default=(), description="more arguments")
     placement: Placement = Field(default=Placement(), description="where instances run")
     start: Start = Field(default="after_frontend", description="the phase it starts in")
     readiness: Readiness | None = Field(default=None, description="what must hold before the next phase")
     critical: bool = Field(default=False, description="whether its exit fails the run")
     inherit_discovery_env: bool = Field(default=True, description="no effect: services are told of each other anyway")
+    build_command: Unsupported = Field(default=None, description="not supported yet")
+    metrics: Unsupported = Field(default=None, description="not supported yet")
+    nodes: Unsupported = Field(default=None, description="not supported yet: nodes of its own")
+    preamble: Unsupported = Field(default=None, description="not supported yet")
+    source: Unsupported = Field(default=None, description="not supported yet")
+    srun_options: Unsupported = Field(default=None, description="not supported yet")
+    terminal: Unsupported = Field(default=None, description="not supported yet: its end ends the run")
 
     @field_validator("command")
     @classmethod
@@ -131,6 +142,13 @@ class GenericConfig(ServiceConfig):
         if not words or not words[0]:
             raise ValueError("names no program; write the program and its arguments")
         return command
+
+    @model_validator(mode="after")
+    def _has_a_command(self) -> GenericConfig:
+        """Whatever is started needs one."""
+        if self.external is None and not self.command:
+            raise ValueError("has no command; write the program and its arguments")
+        return self
 
     @model_validator(mode="after")
     def _can_be_seen(self) -> GenericConfig:

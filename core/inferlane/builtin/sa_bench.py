@@ -23,7 +23,8 @@ from inferlane.api import (
     Twin,
     hookimpl,
 )
-from inferlane.builtin.benchmark_keys import Unsupported, unused
+from inferlane.builtin.benchmark_keys import unused
+from inferlane.builtin.unsupported import Unsupported
 from inferlane.load.spec import Gpus, LoadSpec
 
 PLUGIN_API = 1

@@ -148,3 +148,18 @@ def test_a_probe_that_cannot_see_an_external_service_is_refused(probe: dict[str,
     block = {"name": "far", "command": "x", "external": "db.example", "readiness": probe}
     [problem] = problems_of(recipe(block))
     assert problem.message.startswith("an external service is seen at an address only")
+
+
+def test_a_service_without_a_command_is_refused_unless_it_runs_elsewhere() -> None:
+    recipe = recipe_block("mock", "mock", {"agg": {"nodes": 1, "workers": 1, "gpus": 1}}, services=[{"name": "x"}])
+    assert [p.message for p in problems_of(recipe)] == ["has no command; write the program and its arguments"]
+    recipe["services"] = [{"name": "x", "external": "192.0.2.7", "readiness": {"port": 7000}}]
+    assert plan_of(recipe).gates[-1].checks[0].address == "192.0.2.7:7000"  # type: ignore[union-attr]
+
+
+def test_keys_that_would_change_what_runs_are_refused_by_name() -> None:
+    service = {"name": "x", "command": ["true"], "nodes": 2, "terminal": True, "placement": {"pool": "x"}}
+    recipe = recipe_block("mock", "mock", {"agg": {"nodes": 1, "workers": 1, "gpus": 1}}, services=[service])
+    assert {p.where for p in problems_of(recipe)} == {
+        f"services[0].{k}" for k in ("nodes", "terminal", "placement.pool")
+    }
