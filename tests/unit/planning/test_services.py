@@ -8,7 +8,7 @@ import pytest
 
 from inferlane.planning import Shape, tokens
 from inferlane.testing.plans import plan_of, problems_of, recipe_block
-from inferlane.values import Plan
+from inferlane.values import Plan, TcpCheck
 
 
 def recipe(*services: dict[str, Any]) -> dict[str, Any]:
@@ -154,7 +154,8 @@ def test_a_service_without_a_command_is_refused_unless_it_runs_elsewhere() -> No
     recipe = recipe_block("mock", "mock", {"agg": {"nodes": 1, "workers": 1, "gpus": 1}}, services=[{"name": "x"}])
     assert [p.message for p in problems_of(recipe)] == ["has no command; write the program and its arguments"]
     recipe["services"] = [{"name": "x", "external": "192.0.2.7", "readiness": {"port": 7000}}]
-    assert plan_of(recipe).gates[-1].checks[0].address == "192.0.2.7:7000"  # type: ignore[union-attr]
+    gate = next(gate for gate in plan_of(recipe).gates if gate.name == "x is ready")
+    assert gate.checks == (TcpCheck(address="192.0.2.7:7000"),)
 
 
 def test_keys_that_would_change_what_runs_are_refused_by_name() -> None:
