@@ -28,6 +28,9 @@ COMMANDS = {
     "doctor": LazyCommand("inferlane.cli.doctor:doctor", "Load every plugin and report what is wrong."),
 }
 
+# Otherwise the library of the models reads the metadata of everything installed, and imports what it finds there.
+_NO_STRANGERS = ("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
 
 @click.group(cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
@@ -44,6 +47,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status. Errors are printed here, one line per fault, and nowhere else."""
     arguments = list(sys.argv[1:] if args is None else args)
     _open_streams()
+    os.environ.setdefault(*_NO_STRANGERS)
     try:
         status = cli.main(arguments, prog_name="inferlane", standalone_mode=False)
         sys.stdout.flush()

@@ -85,7 +85,7 @@ def _environments(recipe: Recipe) -> Iterator[Complaint]:
 
 def _installed(kind: str) -> str:
     """Names from the metadata of what is installed; nothing is imported, and only a message needs it."""
-    from importlib.metadata import entry_points
+    from inferlane.plugins.discovery import discover
 
-    names = sorted({point.name for point in entry_points(group=f"inferlane.{kind}")})
+    names = sorted({candidate.type for candidate in discover().candidates if f"{candidate.kind}s" == kind})
     return f"installed: {', '.join(names)}" if names else "none is installed"

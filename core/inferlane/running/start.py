@@ -106,7 +106,7 @@ def _run(wish: Wish, prepared: Prepared, launch: Launch, announce: Callable[[Pat
     plan = prepared.plan(shape)
     _note(prepared, plan)
     if wish.dry_run:
-        return _show(plan)
+        return _show(plan, wish.as_json)
 
     def replan(in_use: Mapping[str, tuple[int, ...]]) -> Plan:
         return prepared.plan(msgspec.structs.replace(shape, in_use=in_use))
@@ -147,7 +147,7 @@ def _rehearse(
     twins, real = (", ".join(names) or "none" for names in (swapped.twins, swapped.real))
     sys.stderr.write(f"rehearsal: twins: {twins}; real: {real}\n")
     if wish.dry_run:
-        return _show(swapped.plan)
+        return _show(swapped.plan, wish.as_json)
 
     def replan(in_use: Mapping[str, tuple[int, ...]]) -> Plan:
         return rehearse(prepared.plan(Shape(in_use=in_use, memory_bytes=VIRTUAL_MEMORY)), options, find).plan
@@ -209,8 +209,8 @@ def _note(prepared: Prepared, plan: Plan, *more: str) -> None:
         sys.stderr.write(line + "\n")
 
 
-def _show(plan: Plan) -> int:
-    from inferlane.planning.show import as_table
+def _show(plan: Plan, json: bool) -> int:
+    from inferlane.planning.show import as_json, as_table
 
-    sys.stdout.write(as_table(plan) + "\n")
+    sys.stdout.write((as_json if json else as_table)(plan) + "\n")
     return 0

@@ -79,3 +79,21 @@ def test_a_fault_that_could_not_strike_is_refused_as_json_too(faults: tuple[str,
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert said in json.loads(done.stdout)["message"]
+
+
+def test_unreadable_metadata_of_a_distribution_that_nobody_named_hurts_no_command(tmp_path: Path) -> None:
+    broken = tmp_path / "broken-1.0.dist-info"
+    broken.mkdir()
+    (broken / "entry_points.txt").write_bytes(b"[inferlane.engines]\n\xff = x\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for words in (["check", str(QUICKSTART)], ["doctor"], ["check", str(QUICKSTART), "--unset", "engine"]):
+        done = subprocess.run([*INFERLANE, *words], capture_output=True, text=True, env=environment, check=False)
+        assert "UnicodeDecodeError: " not in done.stderr
+        assert done.returncode == (2 if "--unset" in words else 0), done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "rehearse"])
+def test_a_dry_run_as_json_is_the_plan_as_json(command: str) -> None:
+    words = (*INFERLANE, command, str(QUICKSTART), "--dry-run", "--json")
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout)["name"] == "quickstart"
