@@ -4,9 +4,9 @@ A plugin's model subclasses the base of its kind and adds fields, each with a de
 are refused. ``type`` is the word the user wrote; one model may serve several types.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 
 class Config(BaseModel):
@@ -15,6 +15,17 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     type: str = Field(description="which plugin reads this block")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """``true`` is not 1."""
+        if isinstance(value, bool) and info.field_name is not None:
+            annotation = cls.model_fields[info.field_name].annotation
+            kinds = set(get_args(annotation) or (annotation,))
+            if kinds & {int, float} and bool not in kinds:
+                raise ValueError(f"must be a number, not {str(value).lower()}")
+        return value
 
 
 class EngineConfig(Config):

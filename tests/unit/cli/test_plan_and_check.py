@@ -131,3 +131,9 @@ def test_a_refused_plan_prints_errors_and_no_warning_as_one(capsys: pytest.Captu
 def test_an_argument_from_the_engine_block_is_explained_by_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", QUICKSTART, "--explain"]) == 0
     assert f"--tokens-per-second  <- engine.tokens_per_second ({QUICKSTART}:18:3)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", ["frontend.port", "engine.load_seconds", "benchmark.isl"])
+def test_true_is_no_number_in_a_plugins_block(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", QUICKSTART, "--set", f"{path}=true"]) == 2
+    assert f"{path}: must be a number, not true" in capsys.readouterr().err
