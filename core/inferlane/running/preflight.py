@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -71,12 +73,34 @@ def check_patterns(bound: Plan) -> None:
 def check_needs(bound: Plan, environments: Mapping[str, Mapping[str, str]]) -> None:
     """Programs, paths and memory that processes need. Raises one ``RunFault`` with a line per fault."""
     faults: list[str] = []
+    modules: dict[tuple[str, ...], bool] = {}
     for process in bound.processes:
-        path = environments[process.name].get("PATH", "")
+        environment = environments[process.name]
         wanted = (Need(kind="program", value=process.program[0]), *process.needs)
-        faults += [fault for need in wanted if (fault := _fault(process, need, path))]
+        found = [fault for need in wanted if (fault := _fault(process, need, environment.get("PATH", "")))]
+        faults += found or _module_fault(process, environment, modules)
     if faults:
         raise RunFault("\n".join(dict.fromkeys(faults)))
+
+
+def _module_fault(
+    process: PlannedProcess, environment: Mapping[str, str], known: dict[tuple[str, ...], bool]
+) -> list[str]:
+    """``python -m MODULE`` with an interpreter of the machine's: whether it has the module, asked once for each."""
+    if process.program[1:2] != ("-m",) or process.program[0] == sys.executable:
+        return []
+    python, package = process.program[0], process.program[2].partition(".")[0]
+    key = (python, package, environment.get("PATH", ""), environment.get("PYTHONPATH", ""))
+    if key not in known:
+        question = f"import importlib.util as u, sys; sys.exit(u.find_spec({package!r}) is None)"
+        program = shutil.which(python, path=environment.get("PATH", "")) or python
+        asked = subprocess.run([program, "-c", question], env=environment, capture_output=True, check=False, timeout=60)
+        known[key] = asked.returncode == 0
+    if known[key]:
+        return []
+    how = process.twin.install if process.twin is not None and process.twin.install else "install it"
+    line = " ".join(process.program)
+    return [f"{process.name}: {python} has no module '{package}' for '{line}'; {how}; or try `inferlane rehearse`"]
 
 
 def _fault(process: PlannedProcess, need: Need, path: str) -> str | None:

@@ -34,6 +34,7 @@ from inferlane_sglang.arguments import DATA, PIPELINE, TENSOR, argument, size
 
 PLUGIN_API = 1
 
+INSTALL = "it comes with the SGLang image, or by pip install sglang"
 FLAGS = "inferlane_sglang:flags/launch_server.json"
 OWNED = {
     "model-path": "it follows model.path",
@@ -69,7 +70,7 @@ def inferlane_engines() -> Sequence[EngineSpec]:
         config=SglangConfig,
         speaks=("sglang-pd", "openai"),
         owned_args=OWNED,
-        install="the SGLang container image, or pip install sglang",
+        install=INSTALL,
     )
     return [spec]
 
@@ -125,7 +126,7 @@ def inferlane_engine_command(engine: SglangConfig, process: Process, run: Run) -
         env=_rank_environment(process, run),
         env_defaults={"SGLANG_CUDA_COREDUMP_BEFORE_CRASH": "0", "SGLANG_PYSPY_DUMP_BEFORE_CRASH": "0"},
         flags=FLAGS,
-        twin=Twin(module="inferlane_sglang.twin"),
+        twin=Twin(module="inferlane_sglang.twin", install=INSTALL),
     )
 
 
