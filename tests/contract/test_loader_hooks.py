@@ -143,7 +143,7 @@ def test_validate_asks_each_module_once_and_isolates_one_that_fails(plugin_site:
     for word in ("x", "b", "a"):
         plugins.engine(word)
 
-    messages = [problem.message for problem in plugins.validate(ANY)]
+    messages = [problem.message for problem in plugins.validate(ANY, plugins.loaded())]
 
     assert messages[0] == "said once"
     assert len(messages) == 2

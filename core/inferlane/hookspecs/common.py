@@ -9,7 +9,7 @@ from inferlane.values import Finding, Plan, Problem
 
 @hookspec
 def inferlane_validate(plan: Plan) -> Sequence[Problem]:
-    """Faults of the finished plan that this plugin knows of; every loaded plugin is asked."""
+    """Faults of the finished plan that this plugin knows of; every plugin with a part in the plan is asked."""
 
 
 @hookspec

@@ -22,9 +22,10 @@ from inferlane.planning.placement import Placed, Wish, place
 from inferlane.planning.port_plan import assign_ports
 from inferlane.planning.services import ServiceUse, collect_services, external_addresses
 from inferlane.planning.shape import Shape
+from inferlane.planning.traces import tell_ports
 from inferlane.planning.views import families
 from inferlane.planning.wants import check_blocks, check_model, choose_engines, choose_sizes
-from inferlane.plugins import Plugins
+from inferlane.plugins import Owner, Plugins
 from inferlane.values import EngineLayout, Group, Layout, Node, Part, Plan, Problem, RouterLayout, ServiceRequest, Slot
 from inferlane.values.configs import RouterConfig
 
@@ -79,8 +80,11 @@ class _Planner:
             problems=self.problems,
             trace=self.trace,
         )
-        plan = assemble([*drafts, *self._benchmark(nodes)], nodes, router, builder, self.recipe)
-        return self._validated(bind(plan, external_addresses(services)), missing)
+        benchmark = self._benchmark(nodes)
+        plan = assemble([*drafts, *benchmark], nodes, router, builder, self.recipe)
+        owners: list[Owner] = [choice.owner for choice in engines.values()]
+        owners += [router.owner, accelerator.owner, *(use.owner for use in services), *(b.owner for b in benchmark)]
+        return self._validated(bind(plan, external_addresses(services)), missing, owners)
 
     def _router(self, engines: Mapping[str, EngineChoice], wishes: Sequence[Wish]) -> tuple[RouterChoice, Pairing]:
         owner = self.plugins.router(str(self.recipe.frontend["type"]))
@@ -169,7 +173,11 @@ class _Planner:
         drafts = [*workers, *routers, *beside]
         _check_names(drafts)
         self.problems += _unknown_ports(self.recipe, drafts)
-        return assign_ports(drafts, router.layout, router.config.port, bases, self.shape)
+        drafts = assign_ports(drafts, router.layout, router.config.port, bases, self.shape)
+        if self.trace:
+            public = router.config.port
+            tell_ports(self.trace, drafts, self.cluster, self.recipe, router.layout, public, self.shape)
+        return drafts
 
     def _benchmark(self, nodes: Sequence[Node]) -> list[Draft]:
         block = self.recipe.benchmark
@@ -190,13 +198,14 @@ class _Planner:
         )
         return [draft]
 
-    def _validated(self, plan: Plan, missing: Mapping[str, str]) -> Plan:
+    def _validated(self, plan: Plan, missing: Mapping[str, str], owners: Sequence[Owner]) -> Plan:
+        """``owners``: who took part; others that happen to be loaded have no say, so that a plan has no history."""
         self.problems += check_memory(plan, self.shape.memory_bytes)
-        self.problems += self.plugins.validate(plan)
+        self.problems += self.plugins.validate(plan, owners)
         self._stop_on_errors()
         return msgspec.structs.replace(
             plan,
-            versions=versions(self.plugins.loaded()),
+            versions=versions(owners),
             missing_plugins=missing,
             warnings=tuple(dict.fromkeys(self.problems)),
         )

@@ -38,9 +38,7 @@ def hook_reference() -> str:
 def _section(hook: Hook) -> Iterator[str]:
     yield f"### {hook.name}\n"
     yield f"```python\n{_signature(hook)}\n```\n"
-    yield (
-        "Asked of the owner of the type only.\n" if hook.firstresult else "Asked of every loaded module, one by one.\n"
-    )
+    yield ("Asked of the owner of the type only.\n" if hook.firstresult else "Asked of each module once, one by one.\n")
     yield markdown(inspect.getdoc(hook.function) or "") + "\n"
 
 

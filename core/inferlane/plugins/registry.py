@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from inferlane.errors import PluginFault, UsageFault
@@ -113,13 +113,13 @@ class Plugins:
         """What was loaded so far, by kind and type."""
         return tuple(self._owners[key] for key in sorted(self._owners))
 
-    def validate(self, plan: Plan) -> tuple[Problem, ...]:
-        """What the loaded plugins find wrong with a plan; one that fails becomes a problem of its own."""
+    def validate(self, plan: Plan, owners: Sequence[Owner]) -> tuple[Problem, ...]:
+        """What the plugins of ``owners`` find wrong with a plan; one that fails becomes a problem of its own."""
         from inferlane.plugins.facade import in_type_order
         from inferlane.values import Problem
 
         problems: list[Problem] = []
-        for owner in in_type_order(self.loaded()):
+        for owner in in_type_order(owners):
             try:
                 problems += owner.validate(plan)
             except PluginFault as fault:
