@@ -11,6 +11,7 @@ from inferlane.planning import views
 from inferlane.planning.commands import CommandBuilder
 from inferlane.planning.drafts import Draft
 from inferlane.planning.pairing import Pairing
+from inferlane.planning.traces import CORE, owner_words, tell_gates, tell_run
 from inferlane.plugins import Owner, Router
 from inferlane.values import (
     PHASES,
@@ -80,11 +81,18 @@ def assemble(
     before: Phase = "router" if router.layout.ready_workers_first else "traffic"
     for draft in drafts:
         process, own = builder.process(draft)
-        gates += own
-        gates += _health_gate(draft, before)
+        health = _health_gate(draft, before)
+        gates += [*own, *health]
+        if builder.trace:
+            tell_gates(builder.trace, draft.name, own, owner_words(draft.owner))
+            tell_gates(builder.trace, draft.name, health, CORE)
         if process is not None:
             processes.append(process)
-    gates += router.owner.gates(router.config, run)
+    listed = router.owner.gates(router.config, run)
+    gates += listed
+    if builder.trace:
+        tell_gates(builder.trace, "", listed, owner_words(router.owner))
+        tell_run(builder.trace, recipe, builder.cluster, run, builder.accelerator.config.type)
     return Plan(
         name=run.name,
         model=recipe.model.path.removeprefix("hf:"),

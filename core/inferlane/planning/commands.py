@@ -9,11 +9,12 @@ import msgspec
 
 from inferlane.config import Cluster, Recipe, RoleBlock
 from inferlane.planning.accelerators import AcceleratorUse
-from inferlane.planning.arguments import flag_name, flag_of, full_arguments
+from inferlane.planning.arguments import full_arguments
 from inferlane.planning.drafts import Draft
 from inferlane.planning.environment import Layer, Trace, merge_environment, split
 from inferlane.planning.flag_check import FlagCheck
 from inferlane.planning.services import ServiceUse
+from inferlane.planning.traces import owner_words, tell_arguments, tell_process
 from inferlane.planning.views import process_view
 from inferlane.plugins import Benchmark, Engine, Router, Service
 from inferlane.values import (
@@ -83,11 +84,10 @@ class CommandBuilder(msgspec.Struct):
         )
         self.problems += self.flags.check(command.flags, args, self.arguments(draft), where, draft.owner)
         env, unset = split(self._environment(draft, view, command, mask), mask)
-        if self.trace:
-            self._trace_arguments(draft, command, args)
+        images = images_of(draft, command, self.recipe)
         phase = draft.part.start or OWN_PHASE[draft.kind]
         slot_masks = [self.accelerator.mask(slot) if draft.part.devices == "mask" else {} for slot in draft.slots]
-        return PlannedProcess(
+        planned = PlannedProcess(
             name=draft.name,
             kind=draft.kind,
             type=draft.owner.type,
@@ -103,7 +103,7 @@ class CommandBuilder(msgspec.Struct):
             ranks=draft.serving.ranks if draft.serving else 1,
             critical=self._critical(draft),
             args=args,
-            image=_image(draft, command, self.recipe),
+            image=images[-1][1] if images else None,
             on_host=command.on_host,
             env=env,
             unset=unset,
@@ -121,6 +121,10 @@ class CommandBuilder(msgspec.Struct):
             metrics=draft.part.metrics,
             fatal_log=draft.part.fatal_log,
         )
+        if self.trace:
+            tell_process(self.trace, draft, planned, images)
+            tell_arguments(self.trace, draft, command, args, self.arguments(draft), self.run.model)
+        return planned
 
     def _critical(self, draft: Draft) -> Critical:
         role = role_of(draft, self.recipe)
@@ -130,7 +134,7 @@ class CommandBuilder(msgspec.Struct):
         gifts = [(use.name, gift) for use in self.services if (gift := self._gift(use, draft, view))]
         role = role_of(draft, self.recipe)
         own = role.env if role is not None else getattr(draft.config, "env", {})
-        plugin = f"plugin {draft.owner.distribution}, {draft.owner.type}"
+        plugin = owner_words(draft.owner)
         layers = [
             *(Layer(f"service {name}", gift.env_defaults) for name, gift in gifts),
             Layer(plugin, command.env_defaults),
@@ -155,38 +159,26 @@ class CommandBuilder(msgspec.Struct):
     def _gift(self, use: ServiceUse, draft: Draft, view: Process) -> Export | None:
         return None if use.name == draft.name else use.owner.exports(use.config, view, self.run)
 
-    def _trace_arguments(self, draft: Draft, command: Command, args: Sequence[str]) -> None:
-        assert self.trace is not None
-        plugin = f"plugin {draft.owner.distribution}, {draft.owner.type}"
-        block = {"worker": "engine", "router": "frontend"}.get(draft.kind, draft.where)
-        stated = {flag_name(name): name for name in getattr(draft.config, "model_fields_set", ())}
-        for word in command.args:
-            if word.startswith("-"):
-                key = stated.get(flag_name(word))
-                self.trace(draft.name, f"args.{word}", f"{block}.{key}" if key else plugin, None)
-        rest = set(args[len(command.args) :])
-        for key in self.arguments(draft):
-            flag = flag_of(key, draft.owner.spec.style)
-            if flag in rest:
-                self.trace(draft.name, f"args.{flag}", f"{draft.where}.args.{key}", None)
-
 
 def role_of(draft: Draft, recipe: Recipe) -> RoleBlock | None:
     """The recipe's block of a worker's role; ``None`` for other kinds."""
     return next((block for name, block in recipe.roles.items() if draft.group and name == draft.group.role), None)
 
 
-def _image(draft: Draft, command: Command, recipe: Recipe) -> str | None:
+def images_of(draft: Draft, command: Command, recipe: Recipe) -> list[tuple[str, str]]:
+    """Each image that is asked for, with its origin; the last one is used, and none means the program of the node."""
     if command.on_host:
-        return None
+        return []
     role = role_of(draft, recipe)
-    if role is not None:
-        own = role.container
-    else:
-        own = getattr(draft.config, "container_image", None) or getattr(draft.config, "container", None)
-    if draft.kind == "service":
-        return own or command.image
-    return own or recipe.model.container or command.image
+    names = ("container",) if role is not None else ("container_image", "container")
+    block = role if role is not None else draft.config
+    own = next(((name, image) for name in names if (image := getattr(block, name, None))), None)
+    found = [(owner_words(draft.owner), command.image)]
+    if draft.kind != "service":
+        found.append(("model.container", recipe.model.container))
+    if own is not None:
+        found.append((f"{draft.where}.{own[0]}", own[1]))
+    return [(origin, image) for origin, image in found if image]
 
 
 def _gates(draft: Draft, view: Process, run: Run) -> list[Gate]:

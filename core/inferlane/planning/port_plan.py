@@ -22,7 +22,9 @@ def assign_ports(
     leaders: dict[tuple[str, str], PortBlock] = {}
     problems: list[Problem] = []
     todo = [
-        (index, port, _pin(drafts[index], port, front, public)) for index in found for port in drafts[index].part.ports
+        (index, port, public_number(drafts[index], port, front, public))
+        for index in found
+        for port in drafts[index].part.ports
     ]
     for index, port, pin in sorted(todo, key=lambda item: not (item[1].pinned or item[2] is not None)):
         draft = drafts[index]
@@ -51,7 +53,7 @@ def assign_ports(
     ]
 
 
-def _pin(draft: Draft, port: Port, front: RouterLayout, public: int) -> int | None:
+def public_number(draft: Draft, port: Port, front: RouterLayout, public: int) -> int | None:
     """The public number, for the one port that takes it."""
     if draft.kind == "router" and front.front == "router" and port.public and port.name == front.port:
         return public

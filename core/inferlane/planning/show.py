@@ -35,7 +35,7 @@ def as_table(plan: Plan) -> str:
     lines = [f"{plan.name}: {plan.model}, {len(plan.nodes)} node(s) of {plan.gpus_per_node} GPUs", ""]
     lines += columns(rows)
     lines += ["", "gates"]
-    lines += [f"  before {g.before}: {g.name} ({'; '.join(_check(c) for c in g.checks)})" for g in plan.gates]
+    lines += [f"  before {g.before}: {g.name} ({'; '.join(check_text(c) for c in g.checks)})" for g in plan.gates]
     if plan.endpoint:
         lines.append(f"  before traffic: completions through {plan.endpoint} until every worker has served")
     lines += ["", f"endpoint  {plan.endpoint or 'none'}", f"start deadline  {plan.start_timeout_s} s"]
@@ -79,7 +79,8 @@ def _listed(rows: Rows) -> str:
     return " ".join([str(rows.at_least), *kinds])
 
 
-def _check(check: Check) -> str:
+def check_text(check: Check) -> str:
+    """One check in a few words."""
     if isinstance(check, HttpCheck | PluginCheck):
         rows = check.rows if isinstance(check, HttpCheck) else None
         return f"GET {check.url}" + (f" lists {_listed(rows)}" if rows else "")

@@ -61,8 +61,8 @@ def test_explain_names_line_plugin_and_what_was_replaced(capsys: pytest.CaptureF
     edits = ["--set", "environment.A=low", "--set", "roles.decode.env.A=high"]
     assert main(["plan", "examples/sglang/h100-1p1d.yaml", "--explain", *edits]) == 0
     out = capsys.readouterr().out
-    assert "A=high  <- roles.decode.env.A (--set)  (over environment.A (--set))" in out
-    assert "--mem-fraction-static  <- roles.prefill.args.mem-fraction-static (examples/sglang/h100-1p1d.yaml:" in out
+    assert "A=high  <- roles.decode.env.A (--set)  (over low, environment.A (--set))" in out
+    assert "--mem-fraction-static 0.85  <- roles.prefill.args.mem-fraction-static (examples/sglang/h100-1p1d.yaml:" in out
     assert "CUDA_VISIBLE_DEVICES={n0.gpu0},{n0.gpu1},{n0.gpu2},{n0.gpu3}  <- accelerator h100" in out
 
 
@@ -130,7 +130,7 @@ def test_a_refused_plan_prints_errors_and_no_warning_as_one(capsys: pytest.Captu
 
 def test_an_argument_from_the_engine_block_is_explained_by_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", QUICKSTART, "--explain"]) == 0
-    assert f"--tokens-per-second  <- engine.tokens_per_second ({QUICKSTART}:18:3)" in capsys.readouterr().out
+    assert f"--tokens-per-second 400  <- engine.tokens_per_second ({QUICKSTART}:18:3)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("path", ["frontend.port", "engine.load_seconds", "benchmark.isl"])
