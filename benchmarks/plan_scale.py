@@ -1,8 +1,12 @@
-"""How planning grows with the number of workers, as ratios against a bare interpreter measured in the same run.
+"""How planning grows with its size, as ratios against a bare interpreter measured in the same run.
 
-Run it with ``python benchmarks/plan_scale.py``. Per number of workers it prints the time of the plan, of its JSON and
-of binding it, each in bare starts (``python -c pass``), and how much plan and binding grew against the row before: at
-twice the workers, 2.0 is linear.
+    python benchmarks/plan_scale.py
+
+Two ways to grow: many workers of one GPU, eight to a node, and one worker over many nodes. Per size it prints the time
+of the plan, of its JSON and of binding it, each in bare starts (``python -c pass``), the growth of the plan's time
+against the row before (at twice the size, 2.0 is linear), the size of the JSON and the most memory held. Exit status 1
+if 4,096 workers on 512 nodes take more than 100 bare starts (about a second), or if time or memory for each worker or
+node grows by more than 1.8x from the second smallest to the largest.
 """
 
 from __future__ import annotations
@@ -11,8 +15,8 @@ import subprocess
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from inferlane.config import Cluster, Recipe
 from inferlane.planning import Shape, bind, build_plan, encode
@@ -21,8 +25,15 @@ from inferlane.testing.plans import recipe_block
 from inferlane.values import Plan
 
 PER_NODE = 8
-COUNTS = (512, 1024, 2048, 4096, 8192)
+WORKERS = (512, 1024, 2048, 4096, 8192)
+NODES = (64, 128, 256, 512, 1024)
 ROUNDS = 3
+SECOND = 100.0
+"""Bare starts that count as about a second."""
+LINEAR = 1.8
+"""How much more each worker or node may cost at the largest size."""
+
+Make = Callable[[int], Plan]
 
 
 def best(action: Callable[[], object]) -> float:
@@ -40,61 +51,98 @@ def bare() -> None:
     subprocess.run([sys.executable, "-c", "pass"], check=True)
 
 
-def make(workers: int) -> Plan:
+def planned(block: dict[str, Any]) -> Plan:
+    """The plan of a recipe, plugins loaded anew."""
+    return build_plan(Recipe.model_validate(block), Cluster(), Shape(), Plugins())
+
+
+def many_workers(workers: int) -> Plan:
     """A plan of that many workers, half prefill and half decode, eight to a node."""
     nodes, half = workers // PER_NODE // 2, workers // 2
     role = {"nodes": nodes, "workers": half, "gpus": 1}
-    recipe = Recipe.model_validate(recipe_block("mock", "mock", {"prefill": role, "decode": role}))
-    return build_plan(recipe, Cluster(), Shape(), Plugins())
+    return planned(recipe_block("mock", "mock", {"prefill": role, "decode": role}))
 
 
-def peak_of(workers: int) -> float:
+def one_worker(nodes: int) -> Plan:
+    """A plan of one worker over that many nodes."""
+    gpus = nodes * PER_NODE
+    role = {"nodes": nodes, "workers": 1, "gpus": gpus, "args": {"tp-size": gpus}}
+    return planned(recipe_block("sglang", "sglang-router", {"agg": role}))
+
+
+def peak_of(make: Make, size: int) -> float:
     """Most memory that planning holds at once, MiB; tracing slows it down, so it is not timed."""
     tracemalloc.start()
-    make(workers)
+    make(size)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / 2**20
 
 
-class Timing(NamedTuple):
-    """One row: times in bare starts, the size of the JSON in MiB."""
+class Row(NamedTuple):
+    """One size: times in bare starts, JSON and memory in MiB."""
 
+    size: int
     plan: float
     json: float
     bind: float
-    size: float
+    text: float
+    peak: float
 
 
-def measure(workers: int, unit: float) -> Timing:
-    """Time one number of workers; ``unit`` is the seconds of a bare start."""
-    plan = make(workers)
+def measure(make: Make, size: int, unit: float) -> Row:
+    """Time one size; ``unit`` is the seconds of a bare start."""
+    plan = make(size)
     known = {f"{node.name}.{word}": "192.0.2.1" for node in plan.nodes for word in ("ip", "host", "bind")}
-    return Timing(
-        plan=best(lambda: make(workers)) / unit,
+    return Row(
+        size,
+        plan=best(lambda: make(size)) / unit,
         json=best(lambda: encode(plan)) / unit,
         bind=best(lambda: bind(plan, known)) / unit,
-        size=len(encode(plan)) / 2**20,
+        text=len(encode(plan)) / 2**20,
+        peak=peak_of(make, size),
     )
 
 
-def main() -> None:
-    """Print the table."""
+def rows(name: str, make: Make, sizes: Sequence[int], unit: float) -> list[Row]:
+    """Measure and print one way to grow."""
+    make(sizes[0])  # imports are not part of the growth
+    print(" ".join(f"{title:>9}" for title in (name, "plan", "growth", "json", "bind", "JSON MiB", "peak MiB")))
+    found: list[Row] = []
+    for size in sizes:
+        row = measure(make, size, unit)
+        growth = f"{row.plan / found[-1].plan:.2f}" if found else ""
+        cells = (f"{row.plan:.1f}", growth, f"{row.json:.1f}", f"{row.bind:.1f}", f"{row.text:.1f}", f"{row.peak:.1f}")
+        print(f"{size:9} " + " ".join(f"{cell:>9}" for cell in cells))
+        found.append(row)
+    return found
+
+
+def missed(name: str, table: Sequence[Row]) -> Iterator[str]:
+    """Bars of growth that do not hold. The smallest size has too large a fixed share to be compared with."""
+    small, large = table[1], table[-1]
+    for what in ("plan", "peak"):
+        growth = getattr(large, what) / getattr(small, what) / (large.size / small.size)
+        print(f"{name}: {what} of each at {large.size} is {growth:.2f}x that at {small.size} (bar {LINEAR}x)")
+        if growth > LINEAR:
+            yield f"{name}: {what} is not linear"
+
+
+def main() -> int:
+    """Print both tables; 1 if a bar is missed."""
     unit = best(bare)
-    make(PER_NODE * 2)  # imports are not part of the growth
     print(f"one bare start = {unit * 1000:.1f} ms; times below in bare starts, growth against the row before")
-    names = ("workers", "plan", "growth", "json", "bind", "growth", "JSON MiB", "peak MiB")
-    print(" ".join(f"{name:>9}" for name in names))
-    before: Timing | None = None
-    for workers in COUNTS:
-        timing = measure(workers, unit)
-        plan_growth = f"{timing.plan / before.plan:.2f}" if before else ""
-        bind_growth = f"{timing.bind / before.bind:.2f}" if before else ""
-        cells = [f"{timing.plan:.1f}", plan_growth, f"{timing.json:.1f}", f"{timing.bind:.1f}", bind_growth]
-        cells += [f"{timing.size:.1f}", f"{peak_of(workers):.1f}"]
-        print(f"{workers:9} " + " ".join(f"{cell:>9}" for cell in cells))
-        before = timing
+    workers = rows("workers", many_workers, WORKERS, unit)
+    nodes = rows("nodes", one_worker, NODES, unit)
+    faults = [*missed("workers", workers), *missed("nodes", nodes)]
+    wanted = next(row for row in workers if row.size == 4096)
+    print(f"4,096 workers: {wanted.plan:.1f} bare starts, {wanted.plan * unit:.2f} s (bar {SECOND:.0f} bare starts)")
+    if wanted.plan > SECOND:
+        faults.append("4,096 workers take longer than about a second")
+    for fault in faults:
+        print(f"missed: {fault}")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

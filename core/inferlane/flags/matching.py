@@ -30,11 +30,17 @@ class Matcher:
         self._by_name = {name: flag for flag in file.flags for name in (*flag.names, *flag.aliases)}
         self._shown = tuple(name for flag in file.flags for name in flag.names)
         self._negative_flags = any(_NEGATIVE.match(name) for name in self._by_name)
+        self._known: dict[str, Match | None] = {}
 
     def match(self, word: str) -> Match | None:
         """The flag that ``word`` means; ``None`` if it is a value."""
         if not word.startswith("-") or word == "-":
             return None
+        if word not in self._known:  # the workers of a run say the same flags over and over
+            self._known[word] = self._match(word)
+        return self._known[word]
+
+    def _match(self, word: str) -> Match | None:
         if word in self._by_name:
             return Match(word, self._by_name[word])
         name, explicit = self._split(word)

@@ -21,6 +21,7 @@ class FlagCheck:
         self._declared = {(_plain(name), str(version).lstrip("v")) for name, version in frameworks.items()}
         self._image_tag = (recipe.model.container or "").rpartition(":")[2]
         self._tables: dict[str, FlagTable] = {}
+        self._usual: dict[tuple[str | None, str], str] = {}
         self._seen: set[tuple[str, str]] = set()
 
     def table(self, resource: str | None) -> FlagTable | None:
@@ -48,9 +49,11 @@ class FlagCheck:
         table = self._table(resource)
 
         def usual(key: str) -> str:
-            name = flag_name(key)
-            found = table.usual(f"--{name}") or table.usual(f"--{key.lstrip('-')}") if table else None
-            return flag_name(found) if found else name
+            if (resource, key) not in self._usual:  # the same few for each process
+                name = flag_name(key)
+                found = table.usual(f"--{name}") or table.usual(f"--{key.lstrip('-')}") if table else None
+                self._usual[resource, key] = flag_name(found) if found else name
+            return self._usual[resource, key]
 
         return usual
 
