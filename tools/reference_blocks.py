@@ -20,6 +20,7 @@ WORDS: tuple[tuple[Any, str], ...] = (
     (fields.Count, "whole number, at least 1"),
     (fields.PlannedCount, "whole number, 1 to 65536"),
     (fields.GpusPerNode, "whole number, 1 to 1024"),
+    (fields.FirstPort, "whole number, 1 to 32767"),
     (fields.CommandLine, "text, or list of texts"),
     (fields.Switch, "true or false"),
     (fields.RunName, "name"),

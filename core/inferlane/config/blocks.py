@@ -5,7 +5,17 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from inferlane.config.fields import Anything, Block, CommandLine, Count, OptionalText, Switch, Words, empty_list
+from inferlane.config.fields import (
+    Anything,
+    Block,
+    CommandLine,
+    Count,
+    FirstPort,
+    OptionalText,
+    Switch,
+    Words,
+    empty_list,
+)
 
 _CLOSED = ConfigDict(extra="forbid")
 
@@ -36,7 +46,7 @@ class ExporterBlock(TypedDict, total=False):
 
     container_image: OptionalText
     command: CommandLine
-    port: Count
+    port: FirstPort
     path: Words
     url: Words
     gpu_labels: Anything

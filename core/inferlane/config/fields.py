@@ -136,6 +136,8 @@ def _duration(value: Any) -> str | None:
         raise ValueError("has no unit (a scheduler takes a bare number as minutes); write H:MM:SS, such as 1:30:00")
     if not isinstance(value, str) or not _DURATION.fullmatch(value):
         raise ValueError("is not a duration; write H:MM:SS, M:SS or D-HH:MM:SS")
+    if not re.search("[1-9]", value):
+        raise ValueError("is not a time limit (a scheduler takes it as none); write the time that the job needs")
     return value
 
 
@@ -169,6 +171,9 @@ Mount = Annotated[str, BeforeValidator(_text), AfterValidator(_one_line), AfterV
 Count = Annotated[int, BeforeValidator(whole), _at_least(1)]
 PlannedCount = Annotated[int, BeforeValidator(whole), _at_least(1), _at_most(MOST_PLANNED, "the most that is planned")]
 """How many nodes, workers or GPUs; a slip of the keyboard must not take a machine's memory."""
+FirstPort = Annotated[
+    int, BeforeValidator(whole), _at_least(1), _at_most(32767, "below the ports that the system hands out by itself")
+]
 GpusPerNode = Annotated[int, BeforeValidator(whole), _at_least(1), _at_most(MOST_GPUS, "the most of one node")]
 CommandLine = Annotated[str | tuple[str, ...], BeforeValidator(_command)]
 Switch = Annotated[bool, BeforeValidator(_switch)]

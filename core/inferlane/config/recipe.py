@@ -58,6 +58,8 @@ def _typed(value: Any) -> Any:
 
 def _block(value: Any) -> Any:
     """A plugin's block, without ``args`` or ``env`` keys that have nothing behind them."""
+    if isinstance(value, str):
+        raise ValueError(f"must be a mapping; write {{type: {value}}}")
     if not isinstance(value, dict):
         return value
     return {key: item for key, item in value.items() if item is not None or key not in ("args", "env")}

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import msgspec
 
+from inferlane.config.checks import site_disagreements
 from inferlane.config.cluster import Cluster
 from inferlane.config.expand import Unset, expand
 from inferlane.config.faults import FileRefused, refuse
 from inferlane.config.files import read
 from inferlane.config.keys import sort_keys
-from inferlane.config.load import validate
+from inferlane.config.load import faults_of, validate
 from inferlane.config.nodes import Mark, Node, mapping, without
 from inferlane.config.paths import join
 from inferlane.config.source import CLUSTER, SourceMap
@@ -86,6 +87,8 @@ def cluster_from(root: Node, file: str, environ: Mapping[str, str]) -> LoadedClu
             tree = without(tree, fault.path)
         cluster, faults = validate(Cluster, tree, "cluster")
     faults += sorted_keys.faults
+    if cluster is not None:
+        faults += faults_of(site_disagreements(cluster), tree)
     if faults or cluster is None:
         raise FileRefused(map(expanded.masked, faults), CLUSTER)
     source = SourceMap(tree, "cluster", sorted_keys.spellings)

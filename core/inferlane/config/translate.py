@@ -187,8 +187,11 @@ def _message(item: Any, path: Path) -> str:
     family = _KINDS.get(kind.partition("_")[0])
     if family and kind.endswith(("_type", "_parsing", "_from_float")):
         return f"must be {family}, not {got}"
+    if kind == "finite_number":
+        return f"must be a finite number, not {got}"
     text = str(item["msg"])
-    return f"{text[:1].lower()}{text[1:]} (it is {got})"
+    known = got in text or isinstance(value, dict | list | tuple)
+    return f"{text[:1].lower()}{text[1:]}" + ("" if known else f" (it is {got})")
 
 
 def worded(message: str, path: Path, value: Any, got: str) -> str:

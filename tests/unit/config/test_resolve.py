@@ -103,9 +103,10 @@ def test_an_unset_variable_counts_only_where_its_alias_is_used(recipe: Recipes, 
     assert "NOT_SET" in resolve(recipe(sets=("model.path=unused",)), cluster(SITE)).unresolved[0].message
 
 
-def test_the_last_mount_of_a_container_path_wins(recipe: Recipes, cluster: Clusters) -> None:
-    more = "container_mounts: {/mine: /data, /same: /a}\nextra_mount: ['/same:/b', '/other:/a:ro']\n"
-    assert resolve(recipe(more), cluster(SITE)).mounts == ("/dev/x:/dev/x", "/mine:/data", "/same:/b", "/other:/a:ro")
+def test_a_mount_of_the_recipe_beats_the_sites_at_the_same_container_path(recipe: Recipes, cluster: Clusters) -> None:
+    more = "container_mounts: {/mine: /data, /same: /a}\nextra_mount: ['/same:/b', '/other:/c:ro']\n"
+    mounts = resolve(recipe(more), cluster(SITE)).mounts
+    assert mounts == ("/dev/x:/dev/x", "/mine:/data", "/same:/a", "/same:/b", "/other:/c:ro")
 
 
 def test_a_cluster_value_that_does_not_fit_is_refused_at_its_line(recipe: Recipes, cluster: Clusters) -> None:
