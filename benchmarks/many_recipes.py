@@ -111,9 +111,8 @@ def main(count: int) -> int:
             file.write_text(recipe(index, rng), encoding="utf-8")
         measure(files[:10])  # imports are not counted
         seconds = measure(files)
-    print(
-        f"{count} recipes, {'with' if hasattr(yaml, 'CSafeLoader') else 'without'} libyaml; bare start {unit * 1e3:.1f} ms"
-    )
+    libyaml = "with" if hasattr(yaml, "CSafeLoader") else "without"
+    print(f"{count} recipes, {libyaml} libyaml; bare start {unit * 1000:.1f} ms")
     for stage, total in {**seconds, "all": sum(seconds.values())}.items():
         print(f"{stage:8} {total * 1000 / count:6.2f} ms each   {total / count / unit:5.2f}x a bare start")
     mean = sum(seconds.values()) * 1000 / count
