@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -81,12 +81,23 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 def prepare(request: Request, plugins: Plugins) -> Prepared:
-    """Read and resolve; raises :class:`UsageFault` (or its subclasses) for whatever is wrong with the files."""
+    """Read and resolve the one recipe that is meant; raises :class:`UsageFault` (or its subclasses) for whatever is
+    wrong with the files.
+    """
+    recipe = checked(lambda: load_recipe(request.recipe, request.sets, request.unsets), plugins)
+    return on_site(recipe, load_cluster(request.cluster, os.environ, here()), plugins)
+
+
+def checked(load: Callable[[], LoadedRecipe], plugins: Plugins) -> LoadedRecipe:
+    """What ``load`` gives; its faults come with those that plugins find in their blocks."""
     try:
-        recipe = load_recipe(request.recipe, request.sets, request.unsets)
+        return load()
     except FileRefused as refused:
         raise UsageFault("\n".join(_with_blocks(refused, plugins))) from refused
-    cluster = load_cluster(request.cluster, os.environ, here())
+
+
+def on_site(recipe: LoadedRecipe, cluster: LoadedCluster, plugins: Plugins) -> Prepared:
+    """A recipe on a cluster, resolved."""
     resolved = resolve(recipe, cluster)
     hidden, site, secrets = hide_secrets(resolved.recipe, resolved.cluster)
     return Prepared(recipe, cluster, resolved, plugins, hidden, site, secrets)

@@ -4,7 +4,7 @@ from inferlane.config.cluster import Cluster
 from inferlane.config.dump import dump, masked
 from inferlane.config.faults import Fault, FileRefused
 from inferlane.config.files import here
-from inferlane.config.load import LoadedRecipe, load_recipe
+from inferlane.config.load import LoadedRecipe, choose_variants, load_recipe, load_variant
 from inferlane.config.recipe import Model, Recipe, Resources, RoleBlock, Slurm
 from inferlane.config.resolve import Resolved, resolve
 from inferlane.config.secrets import is_secret
@@ -25,11 +25,13 @@ __all__ = [
     "RoleBlock",
     "Slurm",
     "SourceMap",
+    "choose_variants",
     "dump",
     "here",
     "is_secret",
     "load_cluster",
     "load_recipe",
+    "load_variant",
     "masked",
     "parse_block",
     "report",

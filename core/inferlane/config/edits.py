@@ -33,6 +33,18 @@ def edit(root: Node, sets: Sequence[str], unsets: Sequence[str]) -> Node:
     return root
 
 
+def relevant(unsets: Sequence[str], root: Node, roots: Sequence[Node]) -> tuple[str, ...]:
+    """Of ``unsets``, those for ``root`` where all ``roots`` are edited: not what only others of them have."""
+    return tuple(text for text in unsets if _has(root, text) or not any(_has(other, text) for other in roots))
+
+
+def _has(root: Node, text: str) -> bool:
+    try:
+        return find(root, split(text)) is not None
+    except PathError:
+        return False
+
+
 def _set(root: Node, text: str) -> Node:
     name, equals, value = _cut(text)
     if not equals:

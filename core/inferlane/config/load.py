@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from pydantic import BaseModel, ValidationError
 
 from inferlane.config.checks import disagreements
-from inferlane.config.edits import edit
+from inferlane.config.edits import edit, relevant
 from inferlane.config.faults import Fault, FileRefused
 from inferlane.config.fields import REFERENCE
 from inferlane.config.files import read
@@ -17,9 +17,10 @@ from inferlane.config.keys import Kind, known_beside, sort_keys
 from inferlane.config.nodes import Mark, Node, find, nearest, plain, walk
 from inferlane.config.paths import join, split
 from inferlane.config.recipe import Recipe
+from inferlane.config.selectors import choose, choose_one
 from inferlane.config.source import SourceMap
 from inferlane.config.translate import Complaint, complaints
-from inferlane.config.variants import select, split_reference
+from inferlane.config.variants import Document, Variant, document, schema_holder, split_reference
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -41,12 +42,57 @@ class LoadedRecipe(msgspec.Struct, frozen=True):
 def load_recipe(reference: str, sets: Sequence[str] = (), unsets: Sequence[str] = ()) -> LoadedRecipe:
     """Load ``file.yaml``, or one variant of it as ``file.yaml:override_x``, with ``--set`` and ``--unset`` applied.
 
-    Raises :class:`~inferlane.errors.Refused` with every fault found, or ``UsageFault`` for a selector.
+    Raises :class:`~inferlane.errors.Refused` with every fault found, or ``UsageFault`` for a selector, or if several
+    variants are meant.
     """
+    found, selector = _open(reference)
+    if found.faults and selector is None:
+        raise FileRefused(found.faults)
+    variant = choose_one(found, selector)
+    if variant is None:
+        raise FileRefused(found.faults)
+    try:
+        loaded = load_variant(found.file, variant, sets, unsets)
+    except FileRefused as refused:
+        raise FileRefused((*found.faults, *refused.faults), root=refused.root) from refused
+    if found.faults:
+        raise FileRefused(found.faults)
+    return loaded
+
+
+class Chosen(NamedTuple):
+    """The variants that a reference means, not yet checked. ``faults``: of the file's blocks as such. ``unsets``: of
+    each variant, those that concern it: a path needs to be set in one of them only.
+    """
+
+    file: str
+    variants: tuple[Variant, ...]
+    unsets: tuple[tuple[str, ...], ...]
+    faults: tuple[Fault, ...] = ()
+
+
+def choose_variants(reference: str, unsets: Sequence[str] = ()) -> Chosen:
+    """Every variant that ``file.yaml`` or ``file.yaml:selector`` means; raises as :func:`load_recipe`, but for what is
+    wrong inside a variant, or in blocks beside those that could be put together.
+    """
+    found, selector = _open(reference)
+    variants = choose(found, selector)
+    if not variants:
+        raise FileRefused(found.faults)
+    roots = [variant.root for variant in variants]
+    return Chosen(found.file, variants, tuple(relevant(unsets, root, roots) for root in roots), found.faults)
+
+
+def load_variant(file: str, variant: Variant, sets: Sequence[str], unsets: Sequence[str]) -> LoadedRecipe:
+    """One variant with its edits, checked. Edits come last: they hold whatever base or override say."""
+    return recipe_from(edit(variant.root, sets, unsets), file)
+
+
+def _open(reference: str) -> tuple[Document, str | None]:
     path, selector = split_reference(reference)
-    file = str(path)
-    root = select(read(path, file), selector, file)
-    return recipe_from(edit(root, sets, unsets), file)
+    root = read(path, str(path))
+    _require_schema(schema_holder(root))
+    return document(root, str(path)), selector
 
 
 def recipe_from(root: Node, file: str) -> LoadedRecipe:

@@ -1,19 +1,44 @@
-"""One file, several recipes: ``base`` with ``override_<name>`` blocks, and the selector that picks one."""
+"""One file, several recipes: ``base`` with ``override_<name>`` and ``zip_override_<group>`` blocks."""
 
 from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from inferlane.config.faults import Fault, FileRefused, refuse
+from inferlane.config.faults import Fault
 from inferlane.config.nodes import Node, mapping, merged
-from inferlane.errors import UsageFault
+from inferlane.config.zips import zipped
 
-_OVERRIDE = "override_"
-_ZIP = "zip_override_"
+BASE = "base"
+OVERRIDE = "override_"
+ZIP = "zip_override_"
+_BESIDE = ("schema", BASE, "lock")
+_OF_A_RECIPE = {"name", "model", "roles"}
+_ODD = re.compile(r"[\s*?/:\[\]]")
+_MEANT = re.compile(r"(?i)(zip)?[-_ ]?([a-z]+?)s?(?:[-_ ](.*))?")
 _SELECTOR = re.compile(r"(?:base|(?:zip_)?override_[^/]*|[^/]*[*?][^/]*)")
-_BESIDE = ("schema", "base", "lock")
+_SWEEP = f"not supported yet; write its points as lists of a {ZIP}<name> block beside base, or use --set"
+
+
+class Variant(NamedTuple):
+    """``name``: what selects it, such as ``zip_override_g[2]``; empty for the recipe of a file without variants."""
+
+    name: str
+    root: Node
+
+
+class Document(NamedTuple):
+    """``base``: only where there are variants. ``faults``: of the blocks as such; ``variants`` holds all that can be
+    put together nonetheless, in the file's order.
+    """
+
+    file: str
+    base: Variant | None
+    variants: tuple[Variant, ...]
+    faults: tuple[Fault, ...] = ()
 
 
 def split_reference(reference: str) -> tuple[Path, str | None]:
@@ -26,77 +51,125 @@ def split_reference(reference: str) -> tuple[Path, str | None]:
     return Path(reference), None
 
 
-def select(root: Node, selector: str | None, file: str) -> Node:
-    """The one recipe that ``selector`` names. Raises :class:`FileRefused` or ``UsageFault``."""
+def document(root: Node, file: str) -> Document:
+    """The recipes that a tree holds."""
     keys = root.value
     assert isinstance(keys, dict)
-    names = [name for name in keys if name.startswith((_OVERRIDE, _ZIP))]
-    if "base" not in keys and not names:
-        if selector is not None:
-            raise UsageFault(f"{file} has no variants, so ':{selector}' selects nothing; leave it out")
-        return root
-    _check(root, keys, file)
-    chosen = _choose(names, selector, file)
-    base = keys["base"]
-    recipe = base if chosen == "base" else merged(base, _named(base, keys[chosen], chosen))
+    if not _has_variants(keys):
+        return Document(file, None, (Variant("", root),))
+    if BASE not in keys:
+        return Document(file, None, (), tuple(_no_base(root, keys)))
+    faults = [fault for name, node in keys.items() for fault in _block_faults(name, node)]
+    base = keys[BASE]
+    if not isinstance(base.value, dict):
+        return Document(file, None, (), tuple(faults))
     schema = keys.get("schema")
-    inner = recipe.value
-    assert isinstance(inner, dict)
-    return recipe if schema is None or "schema" in inner else mapping({"schema": schema, **inner}, root.mark, root.key)
+    variants: list[Variant] = []
+    for name, node in keys.items():
+        if name.startswith(OVERRIDE) and isinstance(node.value, dict):
+            variants.append(Variant(name, _put_together(base, node, name.removeprefix(OVERRIDE), schema)))
+        elif name.startswith(ZIP) and isinstance(node.value, dict):
+            blocks, wrong = zipped(name, node)
+            faults += wrong
+            suffix = name.removeprefix(ZIP)
+            variants += (
+                Variant(f"{name}[{index}]", _put_together(base, block, f"{suffix}_{index}", schema))
+                for index, block in enumerate(blocks)
+            )
+    return Document(file, Variant(BASE, _with_schema(base, schema)), tuple(variants), tuple(faults))
 
 
-def _named(base: Node, override: Node, variant: str) -> Node:
+def schema_holder(root: Node) -> Node:
+    """The block that says which schema the recipes of a tree are of: the top level, else the base, else an override."""
+    keys = root.value
+    assert isinstance(keys, dict)
+    inner = [node for name, node in keys.items() if name.startswith((BASE, OVERRIDE, ZIP))]
+    for block in (root, *inner):
+        if isinstance(block.value, dict) and "schema" in block.value:
+            return block
+    old = (block for block in (root, *inner) if isinstance(block.value, dict) and "backend" in block.value)
+    return next(old, root)
+
+
+def _has_variants(keys: dict[str, Node]) -> bool:
+    if BASE in keys or any(name.startswith((OVERRIDE, ZIP)) for name in keys):
+        return True
+    if _OF_A_RECIPE & set(keys):
+        return False
+    return any(_meant(name) is not None for name, node in keys.items() if isinstance(node.value, dict))
+
+
+def _put_together(base: Node, override: Node, suffix: str, schema: Node | None) -> Node:
+    return _with_schema(merged(base, _named(base, override, suffix)), schema)
+
+
+def _with_schema(recipe: Node, schema: Node | None) -> Node:
+    assert isinstance(recipe.value, dict)
+    if schema is None or "schema" in recipe.value:
+        return recipe
+    return mapping({"schema": schema, **recipe.value}, recipe.mark, recipe.key)
+
+
+def _named(base: Node, override: Node, suffix: str) -> Node:
     """The override, with a name of its own: ``<base name>_<suffix>`` unless it states one."""
     assert isinstance(base.value, dict)
     assert isinstance(override.value, dict)
     name = base.value.get("name")
     if "name" in override.value or name is None or not isinstance(name.value, str):
         return override
-    derived = Node(f"{name.value}_{variant.removeprefix(_OVERRIDE)}", override.key, override.key)
+    derived = Node(f"{name.value}_{suffix}", override.key, override.key)
     return mapping({**override.value, "name": derived}, override.mark, override.key)
 
 
-def _check(root: Node, keys: dict[str, Node], file: str) -> None:
-    if "base" not in keys:
-        raise FileRefused([Fault(root.mark, (), f"variants need a 'base' block{_hint('base', keys)}")])
-    faults: list[Fault] = []
-    for name, node in keys.items():
-        known = name in _BESIDE or name.startswith((_OVERRIDE, _ZIP))
-        if not known:
-            faults.append(Fault(node.key, (name,), _unknown(name)))
-        elif name not in ("schema", "lock") and not isinstance(node.value, dict):
-            faults.append(Fault(node.key, (name,), "must be a mapping"))
-    if faults:
-        raise FileRefused(faults)
+# ---- faults of the blocks -------------------------------------------------------------------------------------------
+
+
+def _block_faults(name: str, node: Node) -> list[Fault]:
+    if name in ("schema", "lock"):
+        return []
+    if name == BASE or name.startswith((OVERRIDE, ZIP)):
+        return [Fault(node.key, (name,), message) for message in _of_block(name, node)]
+    return [Fault(node.key, (name,), _unknown(name))]
+
+
+def _of_block(name: str, node: Node) -> list[str]:
+    found: list[str] = []
+    if not isinstance(node.value, dict):
+        found.append("must be a mapping")
+    if name in (OVERRIDE, ZIP):
+        found.append(f"needs a name of its own, such as {name}large")
+    elif sign := _ODD.search(name):
+        found.append(f"a name of a variant cannot hold {sign[0]!r}, which selects; use letters, digits, '_', '-', '.'")
+    return found
 
 
 def _unknown(name: str) -> str:
-    head, _, tail = name.partition("_")
-    if difflib.get_close_matches(head, ["override"], cutoff=0.7):
-        return f"unknown key; did you mean 'override_{tail}'?"
-    close = difflib.get_close_matches(name, _BESIDE, 1, 0.6)
-    if close:
-        return f"unknown key; did you mean '{close[0]}'?"
+    if name == "sweep":
+        return _SWEEP
+    meant = _meant(name)
+    if meant is None:
+        close = difflib.get_close_matches(name, _BESIDE, 1, 0.6)
+        meant = close[0] if close else None
+    if meant is not None:
+        return f"unknown key; did you mean '{meant}'?"
     return "unknown key beside 'base'; move it into 'base', or into an 'override_<name>' block"
 
 
-def _hint(wanted: str, keys: dict[str, Node]) -> str:
-    close = difflib.get_close_matches(wanted, [k for k in keys if not k.startswith(_OVERRIDE)], 1, 0.6)
-    return f"; did you mean it by '{close[0]}'?" if close else ""
+def _meant(name: str) -> str | None:
+    """The variant key that ``name`` misspells, if it does."""
+    if difflib.get_close_matches(name.lower(), [BASE], 1, 0.74):
+        return BASE
+    match = _MEANT.fullmatch(name)
+    if match is None or not difflib.get_close_matches(match[2].lower(), ["override"], 1, 0.7):
+        return None
+    return f"{ZIP if match[1] else OVERRIDE}{match[3] or '<name>'}"
 
 
-def _choose(names: list[str], selector: str | None, file: str) -> str:
-    listing = ", ".join(f":{name}" for name in ("base", *names))
-    if selector is None:
-        if len(names) > 1:
-            refuse(file, f"the file holds {len(names)} variants; add one of these to its name: {listing}")
-        selector = names[0] if names else "base"
-    if any(sign in selector for sign in "*?"):
-        raise UsageFault(f"selecting several variants ('{selector}') is not supported yet; one of {listing}")
-    if selector.startswith(_ZIP):
-        raise UsageFault(f"{file}:{selector}: zip_override is not supported yet; write an override_<name> block")
-    if selector not in ("base", *names):
-        close = difflib.get_close_matches(selector, ["base", *names], 1, 0.6)
-        hint = f"did you mean '{close[0]}'? " if close else ""
-        raise UsageFault(f"{file} has no variant '{selector}'; {hint}It has: {listing}")
-    return selector
+def _no_base(root: Node, keys: dict[str, Node]) -> Iterator[Fault]:
+    names = [name for name in keys if not name.startswith((OVERRIDE, ZIP))]
+    close = difflib.get_close_matches(BASE, names, 1, 0.6)
+    hint = f"did you mean it by '{close[0]}'?" if close else "move the keys that they share into it"
+    yield Fault(root.mark, (), f"variants need a '{BASE}' block; {hint}")
+    for name in names:
+        if name not in close and _meant(name) is not None:
+            yield Fault(keys[name].key, (name,), _unknown(name))

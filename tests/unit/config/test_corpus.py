@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from inferlane.config import load_cluster, load_recipe, resolve
+from inferlane.config import choose_variants, load_cluster, load_recipe, resolve
 from inferlane.config.files import read
+from inferlane.config.nodes import plain
+from inferlane.config.variants import document
 from inferlane.errors import InferlaneError
 
 CORPUS = Path(os.environ.get("INFERLANE_CORPUS") or Path(__file__).resolve().parents[4] / "shared" / "corpus")
@@ -23,7 +25,6 @@ pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no corpus at {CORP
 REASONS = {
     "older format": r"older recipe format \(schema 1\)",
     "no schema": r"schema: missing",
-    "zip variants": r"zip_override is not supported yet|need a 'base' block",
     "not valid YAML": r"not valid YAML",
     "not supported yet": r": [a-z_.]+: not supported yet",
 }
@@ -31,14 +32,14 @@ SITE_REASONS = {"a key of no version": r"default_container: unknown key; did you
 
 
 def references(path: Path) -> list[str]:
-    """A file's selectors, or the file itself."""
+    """A file's selectors, each of one recipe, or the file itself."""
     try:
-        keys = read(path, str(path)).value
+        found = document(read(path, str(path)), str(path))
     except InferlaneError:
         return [str(path)]
-    assert isinstance(keys, dict)
-    names = [name for name in keys if name == "base" or name.startswith(("override_", "zip_override_"))]
-    return [f"{path}:{name}" for name in names] or [str(path)]
+    if found.base is None:
+        return [str(path)]
+    return [f"{path}:{variant.name}" for variant in (found.base, *found.variants)]
 
 
 def outcome(reference: str, reasons: dict[str, str]) -> str:
@@ -90,6 +91,39 @@ def test_every_variant_of_a_recipe_for_the_first_engine_loads() -> None:
         resolved = resolve(load_recipe(reference), empty)
         assert resolved.recipe.roles
         assert resolved.origin("name").count(":") >= 2
+
+
+def test_every_variant_of_schema_2_loads_under_a_name_of_its_own() -> None:
+    counts = {}
+    for path in files("recipes/**/schema2/**/*.yaml"):
+        if len(references(path)) == 1:
+            continue
+        chosen = [variant.name for variant in choose_variants(str(path)).variants]
+        names = {load_recipe(f"{path}:{name}").recipe.name for name in chosen}
+        assert len(names) == len(chosen)
+        counts[path.name] = len(chosen)
+    assert counts == {"fp4-disagg-fixed-seq.yaml": 12}
+
+
+def test_every_group_of_the_older_format_splits_into_as_many_as_it_has_names() -> None:
+    counts: Counter[int] = Counter()
+    for path in files("recipes/**/schema1/**/*.yaml"):
+        try:
+            root = read(path, str(path))
+        except InferlaneError:
+            continue
+        found = document(root, str(path))
+        if found.base is None:
+            continue
+        assert found.faults == ()
+        for key, block in plain(root).items():
+            names = [plain(v.root)["name"] for v in found.variants if v.name.startswith(f"{key}[")]
+            if key.startswith("zip_override_"):
+                assert names == block.get("name", names)
+                counts[len(names)] += 1
+    print(dict(counts))
+    assert sum(counts.values()) == 13
+    assert 0 not in counts
 
 
 def test_every_cluster_file_loads_or_is_refused_for_a_listed_reason() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from inferlane.config import FileRefused, LoadedRecipe, dump, load_recipe
+from inferlane.config import FileRefused, LoadedRecipe, choose_variants, dump, load_recipe
 from inferlane.errors import UsageFault
 
 Write = Callable[..., str]
@@ -34,6 +34,7 @@ override_big:
 override_named:
   name: other
 """
+ZIP = "zip_override_g: {name: [one, two]}\n"
 
 
 @pytest.fixture
@@ -73,10 +74,80 @@ def test_a_single_variant_needs_no_selector(variants: Write) -> None:
     assert load_recipe(variants(text[: text.index("override_big")])).recipe.name == "demo"
 
 
-@pytest.mark.parametrize(("key", "meant"), [("overide_x", "override_x"), ("bas", "base"), ("schma", "schema")])
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("overide_x", "override_x"),
+        ("override-x", "override_x"),
+        ("overrides_x", "override_x"),
+        ("Override_x", "override_x"),
+        ("zip_overide_x", "zip_override_x"),
+        ("zip-override_x", "zip_override_x"),
+        ("zipoverride_x", "zip_override_x"),
+        ("override", "override_<name>"),
+        ("bas", "base"),
+        ("schma", "schema"),
+    ],
+)
 def test_a_misspelt_variant_key_is_refused_with_the_right_one(variants: Write, key: str, meant: str) -> None:
-    with pytest.raises(FileRefused, match=f"v.yaml:20:1: {key}: unknown key; did you mean '{meant}'"):
+    with pytest.raises(FileRefused) as caught:
         load_recipe(variants(VARIANTS + f"{key}: {{name: x}}\n") + ":override_big")
+    assert str(caught.value) == f"v.yaml:20:1: {key}: unknown key; did you mean '{meant}'?"
+
+
+def test_what_stands_beside_the_base_is_moved_into_it(variants: Write) -> None:
+    with pytest.raises(FileRefused) as caught:
+        load_recipe(variants(VARIANTS + "engine: toy\nsweep: {tp: [1, 2]}\n") + ":override_big")
+    assert str(caught.value).splitlines() == [
+        "v.yaml:20:1: engine: unknown key beside 'base'; move it into 'base', or into an 'override_<name>' block",
+        "v.yaml:21:1: sweep: not supported yet; write its points as lists of a zip_override_<name> block beside base, "
+        "or use --set",
+    ]
+
+
+def test_faults_of_the_blocks_and_of_the_variant_come_at_once(variants: Write) -> None:
+    text = VARIANTS.replace("nodes: 2", "nods: 2") + "overide_x: {name: x}\n"
+    with pytest.raises(FileRefused) as caught:
+        load_recipe(variants(text) + ":override_big")
+    assert [line.split(": ")[1] for line in str(caught.value).splitlines()] == ["roles.agg.nods", "overide_x"]
+
+
+def test_a_file_with_only_misspelt_variant_keys_is_one_of_variants(variants: Write) -> None:
+    with pytest.raises(FileRefused) as caught:
+        load_recipe(variants("schema: 2\nbse: {name: x}\noveride_x: {name: y}\n"))
+    assert str(caught.value).splitlines() == [
+        "v.yaml:1:1: variants need a 'base' block; did you mean it by 'bse'?",
+        "v.yaml:3:1: overide_x: unknown key; did you mean 'override_x'?",
+    ]
+    with pytest.raises(FileRefused, match="need a 'base' block; move the keys that they share into it"):
+        load_recipe(variants("schema: 2\nname: x\noverride_x: {name: y}\n"))
+
+
+def test_a_plain_recipe_with_such_a_key_stays_a_plain_recipe(refused: Callable[..., str]) -> None:
+    assert "recipe.yaml:11:1: overide_x: unknown key" in refused("overide_x: {name: y}\n")
+
+
+def test_the_schema_beside_the_base_is_that_of_every_variant(variants: Write) -> None:
+    inner = VARIANTS.removeprefix("schema: 2\n").replace("  name: demo", "  schema: 2\n  name: demo")
+    assert load_recipe(variants(inner) + ":override_big").recipe.name == "demo_big"
+    with pytest.raises(FileRefused) as caught:
+        load_recipe(variants(VARIANTS.removeprefix("schema: 2\n")))
+    assert str(caught.value) == "v.yaml:1:1: schema: missing; write 'schema: 2' as the first line"
+
+
+def test_a_file_of_the_older_format_is_told_so_before_its_variants(variants: Write) -> None:
+    text = "base: {name: x, backend: {type: toy}}\noverride_a: {name: y}\nzip_override_b: {name: [z]}\n"
+    for reference in (variants(text), "v.yaml:override_a", "v.yaml:nothing"):
+        with pytest.raises(FileRefused, match=r"\(schema 1\)") as caught:
+            load_recipe(reference)
+        assert len(str(caught.value).splitlines()) == 1
+
+
+def test_blocks_left_empty_change_nothing(variants: Write) -> None:
+    text = VARIANTS.replace("override_named:\n", "override_named:\n  resources: {}\n  roles: {}\n  environment: {}\n")
+    loaded = load_recipe(variants(text) + ":override_named")
+    assert loaded.recipe.environment == {"A": "1", "B": "2"}
+    assert loaded.inert == ()
 
 
 def test_variants_without_a_base_are_refused(variants: Write) -> None:
@@ -87,15 +158,56 @@ def test_variants_without_a_base_are_refused(variants: Write) -> None:
 @pytest.mark.parametrize(
     ("selector", "words"),
     [
-        ("override_bgi", "did you mean 'override_big'"),
-        ("override_*", "several variants .* not supported yet"),
-        ("zip_override_x", "zip_override is not supported yet"),
-        ("zip_override_x[2]", "zip_override is not supported yet"),
+        ("override_bgi", "v.yaml has no variant 'override_bgi'; did you mean 'override_big'? {has}"),
+        ("big", "v.yaml has no variant 'big'; did you mean 'override_big'? {has}"),
+        ("g", "v.yaml has no variant 'g'; did you mean 'zip_override_g'? {has}"),
+        ("zzz", "v.yaml has no variant 'zzz'; {has}"),
+        ("*zzz", "no variant of v.yaml matches '*zzz'. {has}"),
+        ("bas?", "no variant of v.yaml matches 'bas?'. {has}"),
+        ("zip_override_g[2]", "v.yaml:zip_override_g has 2 variants, [0] to [1], and no '[2]'. {has}"),
+        ("override_big[0]", "v.yaml:override_big is one variant and has no positions; leave out '[0]'. {has}"),
+        ("*", "v.yaml:* selects 4 variants; name one: {all}"),
+        ("override_*", "v.yaml:override_* selects 2 variants; name one: :override_big, :override_named"),
+        (
+            "zip_override_g",
+            "v.yaml:zip_override_g selects 2 variants; name one: :zip_override_g[0], :zip_override_g[1]",
+        ),
     ],
 )
-def test_a_selector_that_selects_nothing_says_why(variants: Write, selector: str, words: str) -> None:
-    with pytest.raises(UsageFault, match=words):
-        load_recipe(f"{variants()}:{selector}")
+def test_a_selector_that_does_not_select_one_says_why(variants: Write, selector: str, words: str) -> None:
+    names = ":override_big, :override_named, :zip_override_g[0], :zip_override_g[1]"
+    with pytest.raises(UsageFault) as caught:
+        load_recipe(f"{variants(VARIANTS + ZIP)}:{selector}")
+    assert str(caught.value) == words.format(has=f"It has: :base, {names}", all=names)
+
+
+@pytest.mark.parametrize(
+    ("selector", "chosen"),
+    [
+        ("", ["override_big", "override_named", "zip_override_g[0]", "zip_override_g[1]"]),
+        (":*", ["override_big", "override_named", "zip_override_g[0]", "zip_override_g[1]"]),
+        (":base", ["base"]),
+        (":override_*", ["override_big", "override_named"]),
+        (":*named", ["override_named"]),
+        (":override_?ig", ["override_big"]),
+        (":zip_override_g", ["zip_override_g[0]", "zip_override_g[1]"]),
+        (":zip_override_?", ["zip_override_g[0]", "zip_override_g[1]"]),
+        (":zip*[1]", ["zip_override_g[1]"]),
+    ],
+)
+def test_selectors_and_globs_choose_variants_in_the_order_of_the_file(
+    variants: Write, selector: str, chosen: list[str]
+) -> None:
+    found = choose_variants(variants(VARIANTS + ZIP) + selector)
+    assert [variant.name for variant in found.variants] == chosen
+
+
+def test_long_groups_are_listed_short(variants: Write) -> None:
+    variants(VARIANTS + f"zip_override_long: {{name: [{', '.join(f'n{i}' for i in range(20))}]}}\n")
+    with pytest.raises(
+        FileRefused, match=r":zip_override_long\[0\], :zip_override_long\[1\] … :zip_override_long\[19\]$"
+    ):
+        load_recipe("v.yaml")
 
 
 def test_a_selector_on_a_file_without_variants_is_refused(recipe: Load) -> None:
