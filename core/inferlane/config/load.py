@@ -79,6 +79,8 @@ def choose_variants(reference: str, unsets: Sequence[str] = ()) -> Chosen:
     variants = choose(found, selector)
     if not variants:
         raise FileRefused(found.faults)
+    if not unsets:
+        return Chosen(found.file, variants, ((),) * len(variants), found.faults)
     roots = [variant.root for variant in variants]
     return Chosen(found.file, variants, tuple(relevant(unsets, root, roots) for root in roots), found.faults)
 

@@ -23,11 +23,29 @@ _SELECTOR = re.compile(r"(?:base|(?:zip_)?override_[^/]*|[^/]*[*?][^/]*)")
 _SWEEP = f"not supported yet; write its points as lists of a {ZIP}<name> block beside base, or use --set"
 
 
+MAX_VARIANTS = 1000
+MAX_NODES = 2_000_000
+"""Of all variants of a file together."""
+
+
 class Variant(NamedTuple):
-    """``name``: what selects it, such as ``zip_override_g[2]``; empty for the recipe of a file without variants."""
+    """``name``: what selects it, such as ``zip_override_g[2]``; empty for the recipe of a file without variants.
+    ``over``: the block that changes ``base``, with a name of its own.
+    """
 
     name: str
-    root: Node
+    base: Node
+    over: Node | None = None
+    schema: Node | None = None
+
+    @property
+    def root(self) -> Node:
+        """The recipe, put together."""
+        merge = self.base if self.over is None else merged(self.base, self.over)
+        assert isinstance(merge.value, dict)
+        if self.schema is None or "schema" in merge.value:
+            return merge
+        return mapping({"schema": self.schema, **merge.value}, merge.mark, merge.key)
 
 
 class Document(NamedTuple):
@@ -66,17 +84,21 @@ def document(root: Node, file: str) -> Document:
     schema = keys.get("schema")
     variants: list[Variant] = []
     for name, node in keys.items():
-        if name.startswith(OVERRIDE) and isinstance(node.value, dict):
-            variants.append(Variant(name, _put_together(base, node, name.removeprefix(OVERRIDE), schema)))
-        elif name.startswith(ZIP) and isinstance(node.value, dict):
+        if not isinstance(node.value, dict):
+            continue
+        if name.startswith(OVERRIDE):
+            variants.append(Variant(name, base, _named(base, node, name.removeprefix(OVERRIDE)), schema))
+        elif name.startswith(ZIP):
             blocks, wrong = zipped(name, node)
             faults += wrong
             suffix = name.removeprefix(ZIP)
             variants += (
-                Variant(f"{name}[{index}]", _put_together(base, block, f"{suffix}_{index}", schema))
+                Variant(f"{name}[{index}]", base, _named(base, block, f"{suffix}_{index}"), schema)
                 for index, block in enumerate(blocks)
             )
-    return Document(file, Variant(BASE, _with_schema(base, schema)), tuple(variants), tuple(faults))
+        if len(variants) > MAX_VARIANTS or len(variants) * base.size > MAX_NODES:
+            return Document(file, None, (), (Fault(node.key, (name,), _too_many(len(variants), base.size)),))
+    return Document(file, Variant(BASE, base, None, schema), tuple(variants), tuple(faults))
 
 
 def schema_holder(root: Node) -> Node:
@@ -97,17 +119,6 @@ def _has_variants(keys: dict[str, Node]) -> bool:
     if _OF_A_RECIPE & set(keys):
         return False
     return any(_meant(name) is not None for name, node in keys.items() if isinstance(node.value, dict))
-
-
-def _put_together(base: Node, override: Node, suffix: str, schema: Node | None) -> Node:
-    return _with_schema(merged(base, _named(base, override, suffix)), schema)
-
-
-def _with_schema(recipe: Node, schema: Node | None) -> Node:
-    assert isinstance(recipe.value, dict)
-    if schema is None or "schema" in recipe.value:
-        return recipe
-    return mapping({"schema": schema, **recipe.value}, recipe.mark, recipe.key)
 
 
 def _named(base: Node, override: Node, suffix: str) -> Node:
@@ -132,10 +143,16 @@ def _block_faults(name: str, node: Node) -> list[Fault]:
     return [Fault(node.key, (name,), _unknown(name))]
 
 
+def _too_many(count: int, size: int) -> str:
+    if count > MAX_VARIANTS:
+        return f"makes {count} variants of this file; at most {MAX_VARIANTS} are read"
+    return f"{count} variants of a base of {size} values; the file is too large, split it"
+
+
 def _of_block(name: str, node: Node) -> list[str]:
     found: list[str] = []
     if not isinstance(node.value, dict):
-        found.append("must be a mapping")
+        found.append("must be a mapping; write {} where nothing changes" if node.value is None else "must be a mapping")
     if name in (OVERRIDE, ZIP):
         found.append(f"needs a name of its own, such as {name}large")
     elif sign := _ODD.search(name):

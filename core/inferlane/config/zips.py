@@ -8,9 +8,6 @@ from inferlane.config.faults import Fault
 from inferlane.config.nodes import Node, mapping
 from inferlane.config.paths import Path, join
 
-MAX_VARIANTS = 1000
-"""Of one group."""
-
 _LITERAL = "a list that is a value itself is written in a list: [[…]]"
 _SHOWN = 3
 
@@ -36,8 +33,6 @@ def zipped(group: str, node: Node) -> tuple[list[Node], list[Fault]]:
     if len(longer) > 1:
         faults.append(Fault(node.key, (group,), _uneven(longer)))
     count = max(lengths, default=0)
-    if count > MAX_VARIANTS:
-        faults.append(Fault(node.key, (group,), f"makes {count} variants; at most {MAX_VARIANTS} are read"))
     faults += _shared_name(group, node, count)
     return ([] if faults else [_slice(node, index) for index in range(count)]), faults
 

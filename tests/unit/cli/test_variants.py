@@ -190,3 +190,13 @@ def test_what_runs_one_recipe_lists_the_variants_of_several(
         "error: v.yaml: the file holds 3 variants; add one of these to its name: :base, :override_wide, "
         ":zip_override_scale[0], :zip_override_scale[1]\n"
     )
+
+
+def test_a_missing_plugin_of_one_variant_ends_with_status_3_unless_another_is_wrong(call: Call) -> None:
+    text = FILE.replace("override_wide:\n", "override_wide:\n  engine: atom\n")
+    status, out, err = call("check", text=text)
+    assert status == 3
+    assert len(err) == 1
+    assert err[0].endswith("pip install inferlane-atom [override_wide]")
+    assert out.count(": ok: ") == 2
+    assert call("check", text=text.replace("[1, 4]", "[1, 5]"))[0] == 2

@@ -141,6 +141,11 @@ def test_a_group_of_one_variant_needs_no_selector(load: Callable[..., LoadedReci
             "zip_override_g:\n  name: same\n  environment: {A: [x, y]}\n",
             "z.yaml:10:9: zip_override_g.name: one name for 2 variants; write a list of 2 names, or leave it out",
         ),
+        (
+            "zip_override_g:\noverride_x:\n",
+            "z.yaml:9:1: zip_override_g: must be a mapping; write {} where nothing changes\n"
+            "z.yaml:10:1: override_x: must be a mapping; write {} where nothing changes",
+        ),
         ("zip_override_g: [1, 2]\n", "z.yaml:9:1: zip_override_g: must be a mapping"),
         (
             "zip_override_:\n  name: [x]\n",
@@ -154,7 +159,7 @@ def test_a_group_of_one_variant_needs_no_selector(load: Callable[..., LoadedReci
     ],
 )
 def test_a_group_that_cannot_be_zipped_says_why(refused: Callable[..., list[str]], group: str, line: str) -> None:
-    assert refused(group) == [line]
+    assert refused(group) == line.split("\n")
 
 
 def test_long_lists_of_paths_are_cut(refused: Callable[..., list[str]]) -> None:
@@ -165,4 +170,18 @@ def test_long_lists_of_paths_are_cut(refused: Callable[..., list[str]]) -> None:
 
 def test_a_group_without_end_is_refused(refused: Callable[..., list[str]]) -> None:
     group = f"zip_override_g:\n  environment: {{A: [{', '.join(['x'] * 1001)}]}}\n"
-    assert refused(group) == ["z.yaml:9:1: zip_override_g: makes 1001 variants; at most 1000 are read"]
+    assert refused(group) == ["z.yaml:9:1: zip_override_g: makes 1001 variants of this file; at most 1000 are read"]
+
+
+def test_groups_count_together(refused: Callable[..., list[str]]) -> None:
+    group = f"zip_override_g: &g\n  environment: {{A: [{', '.join(['x'] * 501)}]}}\nzip_override_h: *g\n"
+    assert refused(group) == ["z.yaml:11:1: zip_override_h: makes 1002 variants of this file; at most 1000 are read"]
+
+
+def test_many_variants_of_a_huge_base_are_refused_at_once(write: Write) -> None:
+    names = ", ".join(f"n{index}: x" for index in range(20_000))
+    text = BASE.replace('{A: "1", B: "2"}', f"{{{names}}}") + f"zip_override_g: {{name: [{', '.join(['n'] * 200)}]}}\n"
+    with pytest.raises(
+        FileRefused, match=r"zip_override_g: 200 variants of a base of 2\d+ values; the file is too large"
+    ):
+        load_recipe(write(text, "z.yaml"))
