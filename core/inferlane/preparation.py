@@ -108,7 +108,7 @@ def _with_blocks(refused: FileRefused, plugins: Plugins) -> list[str]:
     if refused.root is None:
         return list(refused.lines)
     source = SourceMap(refused.root)
-    problems = block_problems(blocks_of(plain(refused.root)), plugins, known_only=True)
+    problems = block_problems(blocks_of(plain(refused.root)), plugins)
     lines = [(fault.mark, str(fault)) for fault in refused.faults]
     lines += [(source.mark(problem.where), report([problem], source)[0]) for problem in problems]
     return [line for _, line in sorted(lines)]

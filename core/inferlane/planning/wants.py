@@ -13,6 +13,7 @@ from inferlane.planning.pairing import EngineChoice
 from inferlane.planning.placement import Wish, check_totals, nodes_per_worker
 from inferlane.planning.services import switched_off
 from inferlane.plugins import Plugins
+from inferlane.plugins.registry import MissingPlugin
 from inferlane.values import ROLES, Group, Problem
 
 
@@ -25,13 +26,19 @@ class PluginBlock(NamedTuple):
 
 
 def check_blocks(recipe: Recipe, plugins: Plugins) -> None:
-    """Every block that a plugin reads must hold; the faults of all of them come at once."""
+    """Every block that a plugin reads must hold; the faults of all of them come at once. Plugins that are missing are a
+    :class:`PluginFault` where nothing else is wrong.
+    """
     roles = {role: {"engine": block.engine} for role, block in recipe.roles.items()}
     document: dict[str, Any] = {"engine": recipe.engine, "roles": roles, "frontend": recipe.frontend}
     document |= {"services": list(recipe.services), "benchmark": recipe.benchmark}
-    problems = block_problems(blocks_of(document), plugins)
+    missing: dict[str, MissingPlugin] = {}
+    problems = block_problems(blocks_of(document), plugins, missing)
     if problems:
-        raise Refused(problems)
+        raise Refused([*problems, *(Problem(where=where, message=str(fault)) for where, fault in missing.items())])
+    if missing:
+        one_each = {fault.install: str(fault) for fault in reversed(missing.values())}
+        raise PluginFault("\n".join(reversed(one_each.values())))
 
 
 def blocks_of(document: Mapping[str, Any]) -> list[PluginBlock]:
@@ -60,8 +67,12 @@ def _block(kind: Literal["engine", "router", "service", "benchmark"], block: Any
     return PluginBlock(kind, named, where) if ok else None
 
 
-def block_problems(blocks: Iterable[PluginBlock], plugins: Plugins, known_only: bool = False) -> list[Problem]:
-    """The faults of all blocks. ``known_only``: pass over types that cannot be had here."""
+def block_problems(
+    blocks: Iterable[PluginBlock], plugins: Plugins, missing: dict[str, MissingPlugin] | None = None
+) -> list[Problem]:
+    """The faults of all blocks. ``missing`` gets the plugins that are not installed, by recipe path; without it, all
+    that cannot be had here are passed over.
+    """
     problems: list[Problem] = []
     for kind, block, where in blocks:
         try:
@@ -70,8 +81,11 @@ def block_problems(blocks: Iterable[PluginBlock], plugins: Plugins, known_only: 
             problems += refused.problems
         except UsageFault as unknown:
             problems.append(Problem(where=f"{where}.type", message=str(unknown)))
+        except MissingPlugin as fault:
+            if missing is not None:
+                missing[f"{where}.type"] = fault
         except PluginFault:
-            if not known_only:
+            if missing is not None:
                 raise
     return problems
 
