@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
 from pydantic import BaseModel, ValidationError
 
 from inferlane.config.checks import disagreements
+from inferlane.config.deletions import unknown_deletions
 from inferlane.config.edits import edit, relevant
 from inferlane.config.faults import Fault, FileRefused
 from inferlane.config.fields import REFERENCE
@@ -51,13 +52,7 @@ def load_recipe(reference: str, sets: Sequence[str] = (), unsets: Sequence[str] 
     variant = choose_one(found, selector)
     if variant is None:
         raise FileRefused(found.faults)
-    try:
-        loaded = load_variant(found.file, variant, sets, unsets)
-    except FileRefused as refused:
-        raise FileRefused((*found.faults, *refused.faults), root=refused.root) from refused
-    if found.faults:
-        raise FileRefused(found.faults)
-    return loaded
+    return _beside(found.faults, lambda: load_variant(found.file, variant, sets, unsets))
 
 
 class Chosen(NamedTuple):
@@ -87,7 +82,19 @@ def choose_variants(reference: str, unsets: Sequence[str] = ()) -> Chosen:
 
 def load_variant(file: str, variant: Variant, sets: Sequence[str], unsets: Sequence[str]) -> LoadedRecipe:
     """One variant with its edits, checked. Edits come last: they hold whatever base or override say."""
-    return recipe_from(edit(variant.root, sets, unsets), file)
+    return _beside(unknown_deletions(variant), lambda: recipe_from(edit(variant.root, sets, unsets), file))
+
+
+def _beside(found: Iterable[Fault], load: Callable[[], LoadedRecipe]) -> LoadedRecipe:
+    """What ``load`` gives; raises what was found already, with what it finds."""
+    faults = tuple(found)
+    try:
+        loaded = load()
+    except FileRefused as refused:
+        raise FileRefused((*faults, *refused.faults), root=refused.root) from refused
+    if faults:
+        raise FileRefused(faults)
+    return loaded
 
 
 def _open(reference: str) -> tuple[Document, str | None]:

@@ -37,7 +37,7 @@ def complaints(
     for item in error.errors(include_url=False):
         path, about_key = _path(item["loc"], block, item["type"] == "missing")
         unknown = item["type"] in ("extra_forbidden", "unexpected_keyword_argument")
-        message = _unknown(path, model, extra or {}) if unknown else _message(item, path)
+        message = unknown_key(path, model, extra or {}) if unknown else _message(item, path)
         messages, _ = found.setdefault(path, ([], about_key or unknown))
         if message not in messages:
             messages.append(message)
@@ -134,7 +134,8 @@ def closest(word: str, known: list[str]) -> str | None:
     return bare[close[0]] if close else None
 
 
-def _unknown(path: Path, model: Any, extra: Mapping[str, Any]) -> str:
+def unknown_key(path: Path, model: Any, extra: Mapping[str, Any]) -> str:
+    """What is said of a key at ``path`` that ``model`` does not take."""
     parent = path[:-1]
     known = known_keys(model, parent) if model is not None else []
     close = closest(str(path[-1]), [*known, *extra.get(join(parent), ())])

@@ -192,11 +192,15 @@ def test_what_runs_one_recipe_lists_the_variants_of_several(
     )
 
 
-def test_a_missing_plugin_of_one_variant_ends_with_status_3_unless_another_is_wrong(call: Call) -> None:
-    text = FILE.replace("override_wide:\n", "override_wide:\n  engine: atom\n")
+def test_a_missing_plugin_of_one_variant_ends_with_status_3_unless_another_is_wrong(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INFERLANE_DISABLE_PLUGINS", "sglang")
+    text = FILE.replace("override_wide:\n", "override_wide:\n  engine: sglang\n")
     status, out, err = call("check", text=text)
     assert status == 3
     assert len(err) == 1
-    assert err[0].endswith("pip install inferlane-atom [override_wide]")
+    assert err[0].startswith("error: engine 'sglang' ")
+    assert err[0].endswith(" [override_wide]")
     assert out.count(": ok: ") == 2
     assert call("check", text=text.replace("[1, 4]", "[1, 5]"))[0] == 2

@@ -143,6 +143,24 @@ def test_a_file_of_the_older_format_is_told_so_before_its_variants(variants: Wri
         assert len(str(caught.value).splitlines()) == 1
 
 
+def test_a_misspelt_key_that_an_override_would_delete_is_refused(variants: Write) -> None:
+    text = VARIANTS.replace("override_named:\n", "override_named:\n  benchmrk: null\n  roles: {agg: {workrs: null}}\n")
+    with pytest.raises(FileRefused) as caught:
+        load_recipe(variants(text) + ":override_named")
+    assert str(caught.value).splitlines() == [
+        "v.yaml:19:3: benchmrk: unknown key; did you mean 'benchmark'?",
+        "v.yaml:20:17: roles.agg.workrs: unknown key; did you mean 'workers'?",
+    ]
+
+
+def test_deleting_what_the_base_does_not_have_is_no_fault(variants: Write) -> None:
+    more = (
+        "  benchmark: null\n  sweep: null\n  environment: {Z: null}\n  roles: {agg: {gpus: null, args: {zz: null}}}\n"
+    )
+    text = VARIANTS.replace("override_named:\n", "override_named:\n" + more)
+    assert load_recipe(variants(text) + ":override_named").recipe.roles["agg"].gpus is None
+
+
 def test_blocks_left_empty_change_nothing(variants: Write) -> None:
     text = VARIANTS.replace("override_named:\n", "override_named:\n  resources: {}\n  roles: {}\n  environment: {}\n")
     loaded = load_recipe(variants(text) + ":override_named")
