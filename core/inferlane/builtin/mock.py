@@ -12,6 +12,7 @@ from pydantic import Field
 
 from inferlane.api import (
     Accept,
+    Args,
     Command,
     Counter,
     EngineConfig,
@@ -39,7 +40,24 @@ from inferlane.api import (
 PLUGIN_API = 1
 
 WORKER_TYPES = {"prefill": "prefill", "decode": "decode", "agg": "regular"}
-PLAN_OWNED = {"model": "it follows model.path", "role": "it follows the role", "bootstrap-port": "move it with ports:"}
+PLAN_OWNED = {
+    "model": "it follows model.path",
+    "role": "it follows the role",
+    "host": "each worker listens on its node's address",
+    "port": "move it with ports: {mock.http: N}",
+    "bootstrap-port": "move it with ports: {mock.bootstrap: N}",
+    "ranks": "say it in engine: {type: mock, ranks: N}",
+}
+ROUTER_OWNED = {
+    "host": "it listens on its node's address",
+    "port": "use frontend.port",
+    "pd-disaggregation": "it follows the roles",
+    "prefill": "the plan lists the workers",
+    "decode": "the plan lists the workers",
+    "worker-urls": "the plan lists the workers",
+}
+OWN = ("served-model-name", "tokens-per-second", "load-seconds", "fault")
+"""Flags of the worker that a recipe may set."""
 
 
 class MockConfig(EngineConfig):
@@ -72,6 +90,7 @@ def inferlane_engine_layout(engine: MockConfig, group: Group, fleet: Fleet) -> E
     if group.nodes > 1:
         message = f"{group.gpus} GPUs are {group.nodes} nodes of {group.gpus_per_node}; a mock worker runs on one"
         problems.append(Problem(where=f"roles.{group.role}.gpus", message=message))
+    problems += _unknown(group.args, (*OWN, *PLAN_OWNED), f"roles.{group.role}.args", f"it takes {', '.join(OWN)}")
     name = group.args.get("served-model-name", group.args.get("served_model_name"))
     return EngineLayout(
         parts=(Part(per="leader", ports=tuple(ports), metrics=Metrics(port="http")),),
@@ -106,13 +125,23 @@ def inferlane_routers() -> Sequence[RouterSpec]:
         Accept(protocol="sglang-pd", roles=(("prefill", "decode"),), ports={"prefill": ("bootstrap",)}),
         Accept(protocol="openai", roles=(("agg",),)),
     )
-    return [RouterSpec(type="mock", summary="a small round-robin router", config=RouterConfig, accepts=accepts)]
+    return [
+        RouterSpec(
+            type="mock",
+            summary="a small round-robin router",
+            config=RouterConfig,
+            accepts=accepts,
+            owned_args=ROUTER_OWNED,
+        )
+    ]
 
 
 @hookimpl
 def inferlane_router_layout(router: RouterConfig, fleet: Fleet) -> RouterLayout | None:
     return RouterLayout(
-        parts=(Part(per="run", ports=(Port(name="http", base=8000, public=True),)),), ready_workers_first=True
+        parts=(Part(per="run", ports=(Port(name="http", base=8000, public=True),)),),
+        ready_workers_first=True,
+        problems=tuple(_unknown(router.args, tuple(ROUTER_OWNED), "frontend.args", "it has none to set")),
     )
 
 
@@ -144,3 +173,12 @@ def inferlane_router_gates(router: RouterConfig, run: Run) -> Sequence[Gate] | N
         rows = Rows(path="workers", where=where, field="url", values=urls, at_least=len(urls))
         checks.append(HttpCheck(url=f"{run.endpoint}/workers", rows=rows))
     return [Gate(name="router knows every worker", before="traffic", checks=tuple(checks))]
+
+
+def _unknown(args: Args, known: Sequence[str], where: str, hint: str) -> list[Problem]:
+    message = f"is not an argument of this small program, which ends at what it does not know; {hint}"
+    return [
+        Problem(where=f'{where}."{key}"', severity="warning", message=message)
+        for key, value in args.items()
+        if value is not None and value is not False and key.lstrip("-").replace("_", "-") not in known
+    ]

@@ -30,6 +30,8 @@ from inferlane.load.spec import Gpus, LoadSpec
 PLUGIN_API = 1
 
 SPEC_FILE = "load.json"
+MOST = 100_000
+"""Requests in flight."""
 OUTPUTS = ("sa-bench_isl_*_osl_*/results_concurrency_*.json",)
 
 UNUSED = {
@@ -52,10 +54,14 @@ def parse_levels(value: object) -> tuple[int, ...]:
 
 def _level(word: object, value: object) -> int:
     text = str(word).strip()
-    if isinstance(word, (int, str)) and not isinstance(word, bool) and text.isdecimal() and int(text) > 0:
-        return int(text)
-    message = "not a list of concurrencies: {value}; write for example 4, '4x8' or [4, 8]"
-    raise PydanticCustomError("levels", message, {"value": repr(value)})
+    plain = isinstance(word, (int, str)) and not isinstance(word, bool) and text.isdecimal()
+    if not plain or not (level := int(text[:20])) > 0:
+        message = "not a list of concurrencies: {value}; write for example 4, '4x8' or [4, 8]"
+        raise PydanticCustomError("levels", message, {"value": "null" if value is None else repr(value)})
+    if level > MOST:
+        message = "a concurrency of {level} is more than {most}, the most that one client holds open"
+        raise PydanticCustomError("levels", message, {"level": text, "most": MOST})
+    return level
 
 
 def _rate(value: object) -> object:
@@ -131,7 +137,9 @@ class SaBenchConfig(BenchmarkConfig):
     @model_validator(mode="after")
     def _one_number(self) -> SaBenchConfig:
         if self.requests is not None and self.num_prompts is not None and self.requests != self.num_prompts:
-            raise PydanticCustomError("requests", "requests and num_prompts say different numbers; keep one of them")
+            message = "requests says {requests} and num_prompts {num_prompts}; keep one of them"
+            numbers = {"requests": self.requests, "num_prompts": self.num_prompts}
+            raise PydanticCustomError("requests", message, numbers)
         return self
 
 
@@ -169,7 +177,17 @@ def _problems(benchmark: SaBenchConfig, run: Run) -> Sequence[Problem]:
     if benchmark.custom_tokenizer and _tokenizer(benchmark) is None:
         message = f"has no effect: '{benchmark.custom_tokenizer}' is no absolute path; the server's own counts are used"
         found.append(Problem(where="benchmark.custom_tokenizer", severity="warning", message=message))
-    return found
+    return [*found, *_too_few(benchmark)]
+
+
+def _too_few(benchmark: SaBenchConfig) -> list[Problem]:
+    """A level that has fewer requests than it holds in flight measures a smaller level."""
+    name = "requests" if benchmark.requests is not None else "num_prompts"
+    count = getattr(benchmark, name)
+    if count is None or benchmark.duration_seconds is not None or count >= max(benchmark.concurrencies):
+        return []
+    message = f"{count} requests never reach a concurrency of {max(benchmark.concurrencies)}; state at least as many"
+    return [Problem(where=f"benchmark.{name}", severity="warning", message=message)]
 
 
 def load_spec(benchmark: SaBenchConfig, run: Run) -> LoadSpec:

@@ -9,6 +9,7 @@ import msgspec
 from inferlane.config import Cluster, Recipe, parse_block
 from inferlane.errors import Refused
 from inferlane.planning.accelerators import AcceleratorUse, choose_accelerator
+from inferlane.planning.agreements import public_port, served_names, site_problems
 from inferlane.planning.assemble import RouterChoice, assemble, run_view, versions
 from inferlane.planning.bind import bind
 from inferlane.planning.commands import CommandBuilder
@@ -53,6 +54,7 @@ class _Planner:
             raise Refused([Problem(where="resources.gpus_per_node", message=message)])
         check_blocks(self.recipe, self.plugins)
         self.problems += check_model(self.recipe.model.path)
+        self.problems += site_problems(self.recipe, self.cluster, self.plugins)
         accelerator, missing = choose_accelerator(self.recipe, self.cluster, self.shape, self.plugins, self.problems)
         engines = choose_engines(self.recipe, self.plugins, self.problems)
         wishes = choose_sizes(self.recipe, gpus_per_node, self.problems)
@@ -112,6 +114,7 @@ class _Planner:
     ) -> None:
         layouts: list[Layout] = [*pairing.layouts.values(), front, *(use.layout for use in services)]
         self.problems += [problem for layout in layouts for problem in layout.problems]
+        self.problems += served_names(pairing.layouts)
         for group in pairing.fleet.groups:
             spec = engines[group.role].owner.spec
             if spec.max_nodes and group.nodes > spec.max_nodes:
@@ -145,6 +148,7 @@ class _Planner:
 
     def _check_front(self, router: RouterChoice, nodes: Sequence[Node]) -> None:
         config = router.config
+        self.problems += public_port(config.port)
         if config.enable_multiple_frontends and len(nodes) > 1:
             message = "several routers on several nodes are not supported yet; set it to false"
             self.problems.append(Problem(where="frontend.enable_multiple_frontends", message=message))

@@ -23,14 +23,14 @@ from inferlane.api import (
     Metrics,
     Part,
     Port,
-    Problem,
     Process,
     Run,
     Serving,
     Twin,
     hookimpl,
 )
-from inferlane_sglang.arguments import DATA, PIPELINE, TENSOR, argument, size
+from inferlane_sglang.arguments import DATA, argument, size
+from inferlane_sglang.parallel import shape_problems
 
 PLUGIN_API = 1
 
@@ -93,7 +93,7 @@ def inferlane_engine_layout(engine: SglangConfig, group: Group, fleet: Fleet) ->
         ),
         serving=Serving(ranks=ranks, served=Counter(series="sglang:num_requests_total") if metrics else None),
         served_model_name=str(name) if name is not None else None,
-        problems=tuple(_problems(group)),
+        problems=tuple(shape_problems(group, fleet)),
     )
 
 
@@ -150,21 +150,3 @@ def _kv_events(engine: SglangConfig, role: str, own: Mapping[str, Any] | None) -
     if wanted is None or wanted is False:
         return None
     return {"publisher": "zmq", "topic": "kv-events", **(wanted if isinstance(wanted, Mapping) else {})}
-
-
-def _problems(group: Group) -> list[Problem]:
-    where = f"roles.{group.role}.args"
-    if argument(group.args, "grpc-mode"):
-        return [Problem(where=f"{where}.grpc-mode", message="workers that speak gRPC are not supported yet")]
-    sizes = {"tensor": size(group.args, TENSOR), "data": size(group.args, DATA), "pipeline": size(group.args, PIPELINE)}
-    wrong = [name for name, value in sizes.items() if value == 0]
-    if wrong:
-        return [Problem(where=where, message=f"the {'/'.join(wrong)} parallel size must be a positive whole number")]
-    tensor, data, pipeline = (sizes[name] or 1 for name in ("tensor", "data", "pipeline"))
-    inside = bool(argument(group.args, "enable-dp-attention"))
-    need = tensor * pipeline * (1 if inside else data)
-    if need == group.gpus:
-        return []
-    sum_ = f"tensor {tensor} x pipeline {pipeline}" + ("" if inside else f" x data {data}")
-    message = f"{sum_} = {need} GPUs, but each worker has {group.gpus}; make them equal (gpus, or the parallel sizes)"
-    return [Problem(where=where, message=message, severity="error" if need > group.gpus else "warning")]
