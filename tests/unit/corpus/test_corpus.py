@@ -48,6 +48,7 @@ RECIPES = {"older format": 67, "not valid YAML": 1, "no recipe": 1, "plans": 10,
 VARIANTS = {"plans": 22, "older format": 131}
 NAMED_THOUGH_READ = {
     "dynamo-source.yaml": "another router",
+    "pools.yaml": "nodes of a service's own",
     "power-profiling-isolation.yaml": "samples that must be there",
     "profiling.yaml": "profiling",
     "sglang-sidecar-multinode-disagg-dp.yaml": "sidecars and their router",
