@@ -63,7 +63,8 @@ def for_each(request: Request, plugins: Plugins, work: Callable[[str, Prepared],
                 done.append((name, work(name, on_site(recipe, cluster, plugins))))
         except InferlaneError as fault:
             keep(fault, name)
-    return Several(tuple(done), names, _fault(wrong, names, kinds))
+    faulty = {name for name, _ in wrong}
+    return Several(tuple(item for item in done if item[0] not in faulty), names, _fault(wrong, names, kinds))
 
 
 def _fault(

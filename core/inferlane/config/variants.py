@@ -152,7 +152,8 @@ def _too_many(count: int, size: int) -> str:
 def _of_block(name: str, node: Node) -> list[str]:
     found: list[str] = []
     if not isinstance(node.value, dict):
-        found.append("must be a mapping; write {} where nothing changes" if node.value is None else "must be a mapping")
+        empty = node.value is None and name != BASE
+        found.append("must be a mapping" + ("; write {} where nothing changes" if empty else ""))
     if name in (OVERRIDE, ZIP):
         found.append(f"needs a name of its own, such as {name}large")
     elif sign := _ODD.search(name):

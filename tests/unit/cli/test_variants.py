@@ -92,7 +92,8 @@ def test_a_fault_of_the_base_that_some_variants_mend_names_the_others(call: Call
 
 def test_faults_of_planning_and_of_the_blocks_come_with_those_of_reading(call: Call) -> None:
     text = FILE.replace("[1, 4]", "[1, 5]").replace("{workers: 2}", "{workers: 0}") + "overide_x: {name: y}\n"
-    _, _, err = call("check", text=text)
+    status, out, err = call("check", text=text)
+    assert (status, out) == (2, "")
     assert [line.split(": ")[1:3] for line in err] == [
         ["v.yaml:9:15", "roles.prefill.nodes"],
         ["v.yaml:12:29", "roles.decode.workers"],
