@@ -68,14 +68,18 @@ def _unset(root: Node, text: str) -> Node:
 
 
 def _cut(text: str) -> tuple[str, str, str]:
-    """Split at the first ``=`` outside quotes."""
-    quote = ""
+    """Split at the first ``=`` outside quotes; a backslash in double quotes takes the next sign as it is."""
+    quote, literal = "", False
     for at, sign in enumerate(text):
-        if sign == quote:
+        if literal:
+            literal = False
+        elif sign == quote:
             quote = ""
-        elif not quote and sign in "\"'":
+        elif quote:
+            literal = quote == '"' and sign == "\\"
+        elif sign in "\"'":
             quote = sign
-        elif not quote and sign == "=":
+        elif sign == "=":
             return text[:at].strip(), "=", text[at + 1 :]
     return text.strip(), "", ""
 

@@ -1,4 +1,4 @@
-"""Dotted paths: ``roles.prefill.args."a.b"[0]``. A key that holds a dot, bracket or quote is written in quotes."""
+"""Dotted paths: ``roles.prefill.args."a.b"[0]``. A key with a dot, bracket, quote, ``=`` or outer space is quoted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 Path = tuple[str | int, ...]
 """Keys and list positions, outermost first."""
 
-_BARE = re.compile(r"""[^.\[\]"']+""")
+_BARE = re.compile(r"""(?!\s)[^.\[\]"'=]+(?<!\s)""")
 _STEP = re.compile(r"""\[(\d+)\]|"((?:[^"\\]|\\.)*)"|'([^']*)'|([^.\[\]"']+)""")
 
 
