@@ -15,8 +15,8 @@ _SET = Mark("--set")
 _UNSET = Mark("--unset")
 
 
-def edit(root: Node, sets: Sequence[str], unsets: Sequence[str]) -> Node:
-    """The tree after every ``--unset``, then every ``--set``, in order. Raises :class:`FileRefused` with all faults."""
+def edit(root: Node, sets: Sequence[str], unsets: Sequence[str]) -> tuple[Node, list[Fault]]:
+    """The tree after every ``--unset``, then every ``--set``, in order, and what is wrong with those left out."""
     faults: list[Fault] = []
     for text in unsets:
         try:
@@ -28,9 +28,7 @@ def edit(root: Node, sets: Sequence[str], unsets: Sequence[str]) -> Node:
             root = _set(root, text)
         except FileRefused as refused:
             faults += refused.faults
-    if faults:
-        raise FileRefused(faults)
-    return root
+    return root, faults
 
 
 def relevant(unsets: Sequence[str], root: Node, roots: Sequence[Node]) -> tuple[str, ...]:

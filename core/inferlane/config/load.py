@@ -82,7 +82,8 @@ def choose_variants(reference: str, unsets: Sequence[str] = ()) -> Chosen:
 
 def load_variant(file: str, variant: Variant, sets: Sequence[str], unsets: Sequence[str]) -> LoadedRecipe:
     """One variant with its edits, checked. Edits come last: they hold whatever base or override say."""
-    return _beside(unknown_deletions(variant), lambda: recipe_from(edit(variant.root, sets, unsets), file))
+    root, faults = edit(variant.root, sets, unsets)
+    return _beside((*unknown_deletions(variant), *faults), lambda: recipe_from(root, file))
 
 
 def _beside(found: Iterable[Fault], load: Callable[[], LoadedRecipe]) -> LoadedRecipe:

@@ -284,6 +284,16 @@ def test_a_set_that_cannot_be_is_refused(refused: Callable[..., str], text: str,
     assert words in refused(sets=(text,))
 
 
+def test_faults_of_edits_come_with_those_of_the_file(refused: Callable[..., str]) -> None:
+    lines = refused("benchmrk: {}\n", sets=("roles.agg.workers", "name=a b"), unsets=("roles.agg.gpu",)).splitlines()
+    assert [line.split(": ")[:2] for line in lines] == [
+        ["--set", "'roles.agg.workers' has no value; write --set roles.agg.workers=value"],
+        ["--set", "name"],
+        ["--unset", "roles.agg.gpu"],
+        ["recipe.yaml:11:1", "benchmrk"],
+    ]
+
+
 def test_a_secret_in_a_set_is_not_echoed(refused: Callable[..., str]) -> None:
     assert "4711" not in refused(sets=("environment.HF_TOKEN=04711", "environment.MY_KEY=4711"))
 
