@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -41,6 +42,12 @@ paths = st.builds(lambda first, rest: (first, *rest), texts, st.lists(texts | st
 
 def counted(root: Node) -> int:
     return sum(1 for _ in walk(root))
+
+
+def edited(root: Node, sets: Sequence[str] = (), unsets: Sequence[str] = ()) -> Node:
+    changed, faults = edit(root, sets, unsets)
+    assert faults == []
+    return changed
 
 
 @PROFILE
@@ -97,12 +104,12 @@ def test_what_is_set_is_there_and_unset_again_gives_the_document_before(
     root = grown(document, HERE)
     parents = [find(root, path[:depth]) for depth in range(1, len(path))]
     assume(all(parent is not None and isinstance(parent.value, dict) for parent in parents))
-    changed = edit(root, [f"{join(path)}={json.dumps(value, ensure_ascii=False)}"], [])
+    changed = edited(root, sets=[f"{join(path)}={json.dumps(value, ensure_ascii=False)}"])
     assert plain(find(changed, path) or root) == value
     assert changed.size == counted(changed)
     assert plain(root) == document
     if find(root, path) is None:
-        assert plain(edit(changed, [], [join(path)])) == document
+        assert plain(edited(changed, unsets=[join(path)])) == document
 
 
 @PROFILE
@@ -113,7 +120,7 @@ def test_a_bare_value_of_an_edit_means_what_it_means_in_a_file(text: str) -> Non
         value = resolve(text.strip())
     except ScalarError:
         return
-    assert repr(plain(edit(grown({}, HERE), [f"key={text}"], []))) == repr({"key": value})
+    assert repr(plain(edited(grown({}, HERE), sets=[f"key={text}"]))) == repr({"key": value})
 
 
 def merge(low: Any, high: Any) -> Any:
