@@ -20,6 +20,7 @@ COMMANDS = {
         "inferlane.cli.rehearse:rehearse", "Run a recipe for real, with twins in place of engines."
     ),
     "plan": LazyCommand("inferlane.cli.plan:plan", "Show every process, port and variable of a recipe."),
+    "diff": LazyCommand("inferlane.cli.diff:diff", "Show what differs between two recipes, plans or runs."),
     "check": LazyCommand("inferlane.cli.check:check", "Check a recipe and a cluster file without running anything."),
     "status": LazyCommand("inferlane.cli.status:status", "Show runs, or the state of one."),
     "logs": LazyCommand("inferlane.cli.logs:logs", "Show the logs of a run."),

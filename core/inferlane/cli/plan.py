@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,27 @@ if TYPE_CHECKING:
     from inferlane.values import Plan
 
 
-@click.command()
+_RECIPE = re.compile(r"\.ya?ml(:|$)")
+
+
+class PlanCommand(click.Command):
+    """``--explain`` may stand before the recipe, and may be given a flag that is none of this command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As of every command, with the value of ``--explain`` made plain: beside it, a flag has no dashes."""
+        own = {"--help", *(name for param in self.params for name in param.opts)}
+        plain: list[str] = []
+        for word in args:
+            if plain[-1:] == ["--explain"] and _RECIPE.search(word):
+                plain[-1:] = ["--explain=", word]
+            elif plain[-1:] == ["--explain"] and word.startswith("--") and word.partition("=")[0] not in own:
+                plain[-1] = f"--explain={word.lstrip('-')}"
+            else:
+                plain.append(re.sub(r"^--explain=--?(?=.)", "--explain=", word))
+        return super().parse_args(ctx, plain)
+
+
+@click.command(cls=PlanCommand)
 @recipe_options
 @click.option(
     "--format",
@@ -22,28 +43,51 @@ if TYPE_CHECKING:
     default="table",
     help="A table, the whole plan, or one shell line per process.",
 )
-@click.option("--explain", is_flag=True, help="Say where each argument and variable comes from.")
+@click.option(
+    "--explain",
+    is_flag=False,
+    flag_value="",
+    metavar="[PATH]",
+    help="Say where everything comes from; of a recipe path, process, flag, variable or port only, if named.",
+)
+@click.option("--allocation", metavar="FILE", help="Plan for these nodes, with their addresses.")
+@click.option("--diff", "other", metavar="B", help="What differs in B: a recipe, saved plan or run, as of 'diff'.")
 def plan(
-    recipe: str, cluster: str | None, sets: tuple[str, ...], unsets: tuple[str, ...], form: str, explain: bool
-) -> None:
+    recipe: str,
+    cluster: str | None,
+    sets: tuple[str, ...],
+    unsets: tuple[str, ...],
+    form: str,
+    explain: str | None,
+    allocation: str | None,
+    other: str | None,
+) -> int:
     """Show every process, port and variable of RECIPE.
 
     Nothing is started and no address is needed: n0, n1 … stand for the nodes. The same recipe, cluster file and plugins
     give the same bytes. Of a file of several variants each is shown; as JSON they are one object, variant: plan. Exit
-    status: 2 for a wrong recipe or cluster file, 3 for a plugin that is missing or broken.
+    status: 2 for a wrong recipe or cluster file, 3 for a plugin that is missing or broken; with --diff, 1 for a
+    difference.
     """
+    import msgspec
+
+    from inferlane.cli.diff import show_difference
     from inferlane.cli.options import plugins_from_context
-    from inferlane.planning import Shape
-    from inferlane.planning.explain import Origins
+    from inferlane.explanation import plan_on
     from inferlane.preparation import Prepared, Request
     from inferlane.several import for_each
 
-    def make(_name: str, prepared: Prepared) -> tuple[Plan, str, list[str]]:
-        origins = Origins(prepared.place) if explain else None
-        made = prepared.plan(Shape(), origins)
-        return made, origins.text(made) if origins is not None else "", prepared.notes(made)
+    request = Request(recipe, cluster, sets, unsets)
+    if other is not None:
+        if explain is not None or allocation is not None or form == "commands":
+            raise click.UsageError("--diff goes with --format table or json only")
+        return show_difference(request, other, form == "json")
 
-    found = for_each(Request(recipe, cluster, sets, unsets), plugins_from_context(), make)
+    def make(name: str, prepared: Prepared) -> tuple[Plan, str, list[str]]:
+        made, explained = plan_on(prepared, msgspec.structs.replace(request, recipe=name), allocation, explain)
+        return made, explained, prepared.notes(made)
+
+    found = for_each(request, plugins_from_context(), make)
     results = found.results()
     single = len(results) == 1
     if form == "json":
@@ -56,6 +100,7 @@ def plan(
             click.echo(part, err=form == "json")
     for line in found.once((name, line) for name, (_, _, lines) in results for line in lines):
         click.echo(line, err=True)
+    return 0
 
 
 def _parts(made: Plan, form: str, explained: str) -> Iterator[str]:

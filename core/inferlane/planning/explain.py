@@ -82,7 +82,12 @@ class Origins:
         members: dict[tuple[str | None, ...], list[str]] = {("",): [""]}
         for process in plan.processes:
             members.setdefault((process.kind, process.type, process.role, process.part), []).append(process.name)
-        return {tuple(names): self._things(names, "" if only in group else only) for group, names in members.items()}
+        whole = {group for group, names in members.items() if only and (only in group or only in names)}
+        return {
+            tuple(names): self._things(names, "" if only in group else only)
+            for group, names in members.items()
+            if not whole or group in whole
+        }
 
     def _things(self, names: Sequence[str], only: str) -> _Things:
         things: _Things = {}
@@ -90,23 +95,16 @@ class Origins:
             for subject, told in self._told[name].items():
                 for layers in told:
                     kind, _, label = _kind(subject, layers).partition(".")
-                    if only and only != name and not self._matches(kind, label, layers, only):
+                    if only and only != name and not _matches(kind, label, layers, only):
                         continue
-                    key: Layers = tuple((_alike(origin) or "", _alike(value)) for origin, value in layers)
-                    items = things.setdefault((kind, _alike(label) or ""), {})
+                    key: Layers = tuple((alike(origin) or "", alike(value)) for origin, value in layers)
+                    items = things.setdefault((kind, alike(label) or ""), {})
                     item = items.setdefault(key, _Item(layers, []))
                     item.count += 1
                     item.same = item.same and item.layers == layers
                     if not item.names or item.names[-1] != name:
                         item.names.append(name)
         return things
-
-    def _matches(self, kind: str, label: str, layers: Layers, only: str) -> bool:
-        if only in (kind, BLOCKS[kind], label) or (kind == "args" and label and flag_name(only) == flag_name(label)):
-            return True
-        paths = {_path(origin, kind, label) for origin, _ in layers if " " not in origin}
-        paths |= {part for origin, _ in layers if " * " in origin for part in origin.split(" * ")}
-        return any(path == only or path.startswith((f"{only}.", f"{only}[")) for path in paths)
 
     def _body(
         self, names: Sequence[str], things: _Things, index: Mapping[str, int], known: Mapping[str, str]
@@ -132,23 +130,23 @@ class Origins:
 
     def _line(self, kind: str, label: str, item: _Item, names: Sequence[str], known: Mapping[str, str]) -> str:
         origin, value = item.layers[-1]
-        shown = _alike(value)
+        shown = alike(value)
         if item.same and value is not None:
             shown = TOKEN.sub(lambda match: known.get(match[1], match[0]), value)
         text = f"{_value(kind, label, shown)}  <- {self._where(origin, kind, label)}"
         over = [f"{v if v is not None else 'removed'}, {self._where(o, kind, label)}" for o, v in item.layers[:-1]]
         over = [said for said, (_, v) in zip(over, item.layers, strict=False) if v != value][::-1]
-        if " " not in origin:
-            over = [*self._replaced(_path(origin, kind, label)), *over]
+        paths = [_path(part, kind, label) for part in origin.split(" * ") if " " not in part]
+        over = [*(said for path in paths for said in self._replaced(path)), *over]
         text += f"  (over {'; '.join(over)})" if over else ""
         text += f"  (x{item.count})" if item.count > len(item.names) else ""
-        return text + (f"  [{_compact(item.names)}]" if len(item.names) < len(names) else "")
+        return text + (f"  [{compact(item.names)}]" if len(item.names) < len(names) else "")
 
     def _where(self, origin: str, kind: str, label: str) -> str:
         if " * " in origin:
             return " x ".join(self._where(part, kind, label) for part in origin.split(" * "))
         if " " in origin:
-            return _alike(origin) or ""
+            return alike(origin) or ""
         path = _path(origin, kind, label)
         return f"{self._spelled(path)} ({self._place(path)})"
 
@@ -160,6 +158,14 @@ class Origins:
         near = difflib.get_close_matches(only, sorted(n for n in names if n and " " not in n), 1, 0.6)
         hint = f"did you mean '{near[0]}'?" if near else "give a recipe path, a process, a flag, a variable or a port"
         return f"--explain: nothing in this plan is called '{only}'; {hint}"
+
+
+def _matches(kind: str, label: str, layers: Layers, only: str) -> bool:
+    if only in (kind, BLOCKS[kind], label) or (kind == "args" and label and flag_name(only) == flag_name(label)):
+        return True
+    paths = {_path(origin, kind, label) for origin, _ in layers if " " not in origin}
+    paths |= {part for origin, _ in layers if " * " in origin for part in origin.split(" * ")}
+    return any(path == only or path.startswith((f"{only}.", f"{only}[")) for path in paths)
 
 
 def _kind(subject: str, layers: Layers) -> str:
@@ -174,7 +180,7 @@ def _path(origin: str, kind: str, label: str) -> str:
     return f"{origin}.{label}" if kind in ("env", "mask") else origin
 
 
-def _alike(text: str | None) -> str | None:
+def alike(text: str | None) -> str | None:
     """The same text for what differs by the index of a node or worker only."""
     if text is None or ("-" not in text and "{n" not in text):
         return text
@@ -200,15 +206,16 @@ def _joined(items: list[_Item], index: Mapping[str, int]) -> list[_Item]:
     if all({str(index.get(name)) for name in item.names} == {value} for item, value in zip(items, values, strict=True)):
         text = f"{values[0]} … {values[-1]}, by index"
     elif all(re.fullmatch(r"n\d+", node) for node in nodes):
-        text = _compact(nodes)
+        text = compact(nodes)
     else:
         return items
     return [_Item(((origins.pop(), text),), names, len(names))]
 
 
-def _compact(names: Sequence[str]) -> str:
+def compact(names: Sequence[str]) -> str:
+    """A list of names, shortened where it is long."""
     return ", ".join(names) if len(names) <= 4 else f"{names[0]}, {names[1]} … {names[-1]} ({len(names)})"
 
 
 def _title(names: Sequence[str], plan: Plan) -> str:
-    return _compact(names) if names[0] else f"run {plan.name}"
+    return compact(names) if names[0] else f"run {plan.name}"

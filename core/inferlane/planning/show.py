@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from inferlane.planning.bind import encode
+from inferlane.planning.bind import TOKEN, encode
 from inferlane.values import Check, FileCheck, HttpCheck, LogCheck, Plan, PlannedProcess, PluginCheck, Rows
 
 
@@ -38,6 +38,8 @@ def as_table(plan: Plan) -> str:
     lines += [f"  before {g.before}: {g.name} ({'; '.join(check_text(c) for c in g.checks)})" for g in plan.gates]
     if plan.endpoint:
         lines.append(f"  before traffic: completions through {plan.endpoint} until every worker has served")
+    bound = {name: address for name, address in plan.addresses.items() if not TOKEN.fullmatch(address)}
+    lines += ["", "nodes", *(f"  {name}  {address}" for name, address in bound.items())] if bound else []
     lines += ["", f"endpoint  {plan.endpoint or 'none'}", f"start deadline  {plan.start_timeout_s} s"]
     return "\n".join(lines)
 

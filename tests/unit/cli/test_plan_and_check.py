@@ -62,7 +62,9 @@ def test_explain_names_line_plugin_and_what_was_replaced(capsys: pytest.CaptureF
     assert main(["plan", "examples/sglang/h100-1p1d.yaml", "--explain", *edits]) == 0
     out = capsys.readouterr().out
     assert "A=high  <- roles.decode.env.A (--set)  (over low, environment.A (--set))" in out
-    assert "--mem-fraction-static 0.85  <- roles.prefill.args.mem-fraction-static (examples/sglang/h100-1p1d.yaml:" in out
+    assert (
+        "--mem-fraction-static 0.85  <- roles.prefill.args.mem-fraction-static (examples/sglang/h100-1p1d.yaml:" in out
+    )
     assert "CUDA_VISIBLE_DEVICES={n0.gpu0},{n0.gpu1},{n0.gpu2},{n0.gpu3}  <- accelerator h100" in out
 
 

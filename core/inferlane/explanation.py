@@ -1,0 +1,28 @@
+"""One prepared recipe as a plan: for an allocation or for none, and with its origins if asked."""
+
+from __future__ import annotations
+
+from inferlane.allocation_file import load_allocation
+from inferlane.planning import Shape, bind
+from inferlane.planning.explain import Origins
+from inferlane.preparation import Prepared, Request
+from inferlane.provenance import Provenance
+from inferlane.values import Plan
+
+
+def plan_on(prepared: Prepared, request: Request, allocation: str | None, explain: str | None) -> tuple[Plan, str]:
+    """The plan, and where it comes from: of all (``""``), of what ``explain`` names, or, for ``None``, no text.
+
+    ``allocation``: the file with the nodes whose shape is planned for and whose addresses are bound.
+    """
+    shape, known = Shape(), dict[str, str]()
+    if allocation is not None:
+        given = load_allocation(allocation, prepared.site.network_interface)
+        gpus_per_node = prepared.hidden.resources.gpus_per_node or 0
+        shape, known = given.shape(gpus_per_node), dict(given.known(gpus_per_node))
+    if explain is None:
+        return bind(prepared.plan(shape), known), ""
+    provenance = Provenance(prepared, request)
+    origins = Origins(provenance.place, provenance.spelled, provenance.replaced)
+    made = prepared.plan(shape, origins)
+    return bind(made, known), origins.text(made, explain, known)
