@@ -97,7 +97,7 @@ def test_a_taken_port_moves_only_the_block_that_wanted_it(plan: Any, cases: Any)
 
 def test_a_taken_public_port_is_refused_naming_both(refusal: Any, cases: Any) -> None:
     [problem] = refusal(cases.moriio(), in_use={"n0": (8000,)})
-    assert problem.message == "port 8000 on n0: wanted by case-vllm-router.http, held by another program"
+    assert problem.message.startswith("port 8000 on n0: wanted by case-vllm-router.http, held by another program")
     assert problem.where == "frontend.port"
 
 

@@ -20,7 +20,7 @@ from inferlane.planning.layout_check import check_layout
 from inferlane.planning.memory import check_memory
 from inferlane.planning.pairing import EngineChoice, Pairing, pair
 from inferlane.planning.placement import Placed, Wish, place
-from inferlane.planning.port_plan import assign_ports
+from inferlane.planning.port_plan import assign_ports, idle_overrides
 from inferlane.planning.services import ServiceUse, collect_services, external_addresses
 from inferlane.planning.shape import Shape
 from inferlane.planning.traces import tell_ports
@@ -176,10 +176,11 @@ class _Planner:
         bases = {**self.cluster.ports, **self.recipe.ports}
         drafts = [*workers, *routers, *beside]
         _check_names(drafts)
-        self.problems += _unknown_ports(self.recipe, drafts)
-        drafts = assign_ports(drafts, router.layout, router.config.port, bases, self.shape)
+        public = router.config.port
+        self.problems += idle_overrides(self.recipe.ports, drafts, router.layout, public)
+        site = set(self.cluster.ports) - set(self.recipe.ports)
+        drafts = assign_ports(drafts, router.layout, public, bases, self.shape, site)
         if self.trace:
-            public = router.config.port
             tell_ports(self.trace, drafts, self.cluster, self.recipe, router.layout, public, self.shape)
         return drafts
 
@@ -247,13 +248,6 @@ def _check_names(drafts: Sequence[Draft]) -> None:
             message = f"process '{draft.name}' has the name of another ({seen[draft.name]}); name it differently"
             raise Refused([Problem(where=f"{draft.where}.name", message=message)])
         seen[draft.name] = draft.where
-
-
-def _unknown_ports(recipe: Recipe, drafts: Sequence[Draft]) -> list[Problem]:
-    known = sorted({f"{draft.owner.type}.{port.name}" for draft in drafts for port in draft.part.ports})
-    message = f"this run has no such port, so it has no effect; there are {', '.join(known)}"
-    unknown = sorted(set(recipe.ports) - set(known))
-    return [Problem(where=f"ports.{name}", severity="warning", message=message) for name in unknown]
 
 
 def _router_home(config: RouterConfig, workers: Sequence[Draft], nodes: Sequence[Node]) -> Node:

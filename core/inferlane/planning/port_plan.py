@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from inferlane.config.paths import join
+from inferlane.config.source import CLUSTER
 from inferlane.errors import Refused
 from inferlane.planning.drafts import Draft
 from inferlane.planning.ports import PortClashError, PortMap
@@ -14,9 +17,16 @@ from inferlane.values import Port, PortBlock, Problem, RouterLayout
 
 
 def assign_ports(
-    drafts: Sequence[Draft], front: RouterLayout, public: int, bases: Mapping[str, int], shape: Shape
+    drafts: Sequence[Draft],
+    front: RouterLayout,
+    public: int,
+    bases: Mapping[str, int],
+    shape: Shape,
+    site: Collection[str] = (),
 ) -> list[Draft]:
-    """The drafts with their port blocks. ``bases``: ``type.port`` to another base. Clashes raise :class:`Refused`."""
+    """The drafts with their port blocks. ``bases``: ``type.port`` to another base; ``site``: those of them that the
+    cluster file says. Clashes raise :class:`Refused`.
+    """
     ports = PortMap(shape.in_use, shape.shared_ports)
     found: dict[int, dict[str, PortBlock]] = {index: {} for index in range(len(drafts))}
     leaders: dict[tuple[str, str], PortBlock] = {}
@@ -37,8 +47,9 @@ def assign_ports(
             found[index][port.name] = msgspec.structs.replace(leaders[key], held=False)
             continue
         node = draft.leader if port.scope == "leader" else draft.node
+        where = "frontend.port" if pin is not None else _where(draft, port, bases, site)
         try:
-            first = ports.take(node.name, moved, f"{draft.name}.{port.name}", pin, _where(draft, port, pin))
+            first = ports.take(node.name, moved, f"{draft.name}.{port.name}", pin, where)
         except PortClashError as clash:
             problems.append(clash.problem)
             continue
@@ -62,5 +73,30 @@ def public_number(draft: Draft, port: Port, front: RouterLayout, public: int) ->
     return None
 
 
-def _where(draft: Draft, port: Port, pin: int | None) -> str:
-    return "frontend.port" if pin is not None else f"ports.{draft.owner.type}.{port.name}"
+def idle_overrides(
+    stated: Mapping[str, int], drafts: Sequence[Draft], front: RouterLayout, public: int
+) -> list[Problem]:
+    """Numbers of the recipe that change nothing."""
+    ports = [(draft, port) for draft in drafts for port in draft.part.ports]
+    known = {f"{draft.owner.type}.{port.name}" for draft, port in ports}
+    free = {
+        f"{draft.owner.type}.{port.name}"
+        for draft, port in ports
+        if not port.pinned and public_number(draft, port, front, public) is None
+    }
+    problems = []
+    for name in sorted(set(stated) - free):
+        near = difflib.get_close_matches(name, sorted(known), 1)
+        hint = (f"did you mean '{near[0]}'? " if near else "") + f"there are {', '.join(sorted(known))}"
+        message = f"this run has no such port, so it has no effect; {hint}"
+        if name in known:
+            message = f"has no effect: another key sets it, such as frontend.port ({public})"
+        problems.append(Problem(where=join(("ports", name)), severity="warning", message=message))
+    return problems
+
+
+def _where(draft: Draft, port: Port, bases: Mapping[str, int], site: Collection[str]) -> str:
+    name = f"{draft.owner.type}.{port.name}"
+    if name not in bases:
+        return draft.where
+    return (CLUSTER if name in site else "") + join(("ports", name))

@@ -44,7 +44,7 @@ class PortMap:
         start = want if fixed else max(want, self._next.get((space, want, port.width), 0))
         start = self._fit(used, start, port.width, fixed, node, owner, where)
         if not fixed and start + port.width - 1 > HIGHEST:
-            message = f"no {port.width} free ports from {want} to {HIGHEST} on {node} for {owner}"
+            message = f"no {port.width} free port(s) from {want} to {HIGHEST} on {node} for {owner}; set a lower number"
             raise PortClashError(Problem(message=message, where=where))
         insort(used, (start, start + port.width - 1, owner))
         if not fixed:
@@ -64,7 +64,7 @@ class PortMap:
             if first > start + width - 1:
                 break
             if fixed:
-                message = f"port {start} on {node}: wanted by {owner}, held by {holder}"
+                message = f"port {start} on {node}: wanted by {owner}, held by {holder}; set another number"
                 raise PortClashError(Problem(message=message, where=where))
             start = last + 1
         return start

@@ -103,7 +103,7 @@ def test_a_command_without_a_program_is_refused_at_its_own_line(command: Any) ->
 def test_a_base_for_a_port_that_the_run_has_not_is_a_warning_that_lists_them() -> None:
     plan = plan_of(recipe() | {"ports": {"mock.htpp": 7000, "mock.http": 7100}})
     [warning] = plan.warnings
-    assert warning.where == "ports.mock.htpp"
+    assert warning.where == 'ports."mock.htpp"'
     assert warning.message.endswith("there are mock.bootstrap, mock.http")
     assert plan.process("prefill-0").ports["http"].first == 7100
 
