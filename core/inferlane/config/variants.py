@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from inferlane.config.faults import Fault
 from inferlane.config.nodes import Node, mapping, merged
-from inferlane.config.zips import zipped
+from inferlane.config.zips import MAX_NODES, zipped
 
 BASE = "base"
 OVERRIDE = "override_"
@@ -24,8 +24,6 @@ _SWEEP = f"not supported yet; write its points as lists of a {ZIP}<name> block b
 
 
 MAX_VARIANTS = 1000
-MAX_NODES = 2_000_000
-"""Of all variants of a file together."""
 
 
 class Variant(NamedTuple):
@@ -96,8 +94,9 @@ def document(root: Node, file: str) -> Document:
                 Variant(f"{name}[{index}]", base, _named(base, block, f"{suffix}_{index}"), schema)
                 for index, block in enumerate(blocks)
             )
-        if len(variants) > MAX_VARIANTS or len(variants) * base.size > MAX_NODES:
-            return Document(file, None, (), (Fault(node.key, (name,), _too_many(len(variants), base.size)),))
+        total = sum(base.size + variant.over.size for variant in variants if variant.over is not None)
+        if len(variants) > MAX_VARIANTS or total > MAX_NODES:
+            return Document(file, None, (), (Fault(node.key, (name,), _too_many(len(variants), total)),))
     return Document(file, Variant(BASE, base, None, schema), tuple(variants), tuple(faults))
 
 
@@ -143,10 +142,10 @@ def _block_faults(name: str, node: Node) -> list[Fault]:
     return [Fault(node.key, (name,), _unknown(name))]
 
 
-def _too_many(count: int, size: int) -> str:
+def _too_many(count: int, total: int) -> str:
     if count > MAX_VARIANTS:
         return f"makes {count} variants of this file; at most {MAX_VARIANTS} are read"
-    return f"{count} variants of a base of {size} values; the file is too large, split it"
+    return f"{count} variants come to {total} values; the file is too large, split it"
 
 
 def _of_block(name: str, node: Node) -> list[str]:

@@ -8,6 +8,9 @@ from inferlane.config.faults import Fault
 from inferlane.config.nodes import Node, mapping
 from inferlane.config.paths import Path, join
 
+MAX_NODES = 2_000_000
+"""Of all variants of a group together."""
+
 _LITERAL = "a list that is a value itself is written in a list: [[…]]"
 _SHOWN = 3
 
@@ -33,6 +36,9 @@ def zipped(group: str, node: Node) -> tuple[list[Node], list[Fault]]:
     if len(longer) > 1:
         faults.append(Fault(node.key, (group,), _uneven(longer)))
     count = max(lengths, default=0)
+    if count * node.size > MAX_NODES:
+        message = f"{count} variants of a block of {node.size} values; the file is too large, split it"
+        faults.append(Fault(node.key, (group,), message))
     faults += _shared_name(group, node, count)
     return ([] if faults else [_slice(node, index) for index in range(count)]), faults
 

@@ -181,7 +181,12 @@ def test_groups_count_together(refused: Callable[..., list[str]]) -> None:
 def test_many_variants_of_a_huge_base_are_refused_at_once(write: Write) -> None:
     names = ", ".join(f"n{index}: x" for index in range(20_000))
     text = BASE.replace('{A: "1", B: "2"}', f"{{{names}}}") + f"zip_override_g: {{name: [{', '.join(['n'] * 200)}]}}\n"
-    with pytest.raises(
-        FileRefused, match=r"zip_override_g: 200 variants of a base of 2\d+ values; the file is too large"
-    ):
+    with pytest.raises(FileRefused, match=r"zip_override_g: 200 variants come to 40\d+ values; the file is too large"):
         load_recipe(write(text, "z.yaml"))
+
+
+def test_many_variants_of_a_huge_group_are_refused_at_once(write: Write) -> None:
+    names = ", ".join(f"n{index}: x" for index in range(20_000))
+    group = f"zip_override_g: {{environment: {{{names}}}, name: [{', '.join(['n'] * 200)}]}}\n"
+    with pytest.raises(FileRefused, match=r"zip_override_g: 200 variants of a block of 20\d+ values; the file is too"):
+        load_recipe(write(BASE + group, "z.yaml"))
