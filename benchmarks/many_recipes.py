@@ -55,7 +55,7 @@ ARGS = """\
       trust-remote-code: true
       cuda-graph-bs: [1, 2, 4, 8, 16, 32, 64, 128]
       kv-cache-dtype: fp8_e4m3
-      served-model-name: model-{digits}
+      served-model-name: model-{index}
 """
 
 
@@ -68,7 +68,7 @@ def recipe(index: int, rng: random.Random) -> str:
         gpus = rng.choice((1, 2, 4, 8))
         nodes = rng.randint(1, 4)
         env = "\n".join(f'      NCCL_SETTING_{number}: "{rng.randint(0, 99)}"' for number in range(12))
-        args = ARGS.format(digits=rng.randint(10, 99)) if engine == "sglang" else ""
+        args = ARGS.format(digits=rng.randint(10, 99), index=index) if engine == "sglang" else ""
         text = ROLE.format(role=role, nodes=nodes, workers=nodes * 8 // gpus, gpus=gpus, env=env, args=args)
         roles += text if engine == "sglang" else text.replace(f"    args:\n      tp-size: {gpus}\n", "")
     return BASE.format(name=f"recipe-{index}", index=index, engine=engine, router=router, roles=roles.rstrip())
