@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,8 +14,11 @@ import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
+from inferlane.config import Cluster, load_recipe
+from inferlane.config.dump import dump
+from inferlane.config.nodes import Mark, grown
 from inferlane.errors import Refused
-from inferlane.planning import Shape, decode, encode
+from inferlane.planning import Shape, build_plan, decode, encode
 from inferlane.planning.placement import Wish, check_totals, nodes_per_worker, place
 from inferlane.planning.ports import HIGHEST
 from inferlane.plugins import Plugins
@@ -33,6 +38,7 @@ PORTS = {
     "sglang": ["sglang.http", "sglang.nccl", "sglang.dist_init", "sglang.bootstrap", "sglang.kv_events"],
 }
 COMMON = [5200, 6100, 7200, 8000, 8300, 9400, 17500, 29000, 32766, 32767]
+BOTH = (operator.itemgetter(0), operator.itemgetter(1))
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 common_ports = st.one_of(
@@ -100,7 +106,9 @@ def recipes(draw: st.DrawFn) -> dict[str, Any]:
         router["placement"] = {"node": "first_decode"}
     more: dict[str, Any] = {
         "services": draw(st.lists(services(), max_size=3, unique_by=lambda block: block.get("name"))),
-        "ports": draw(st.dictionaries(st.sampled_from(PORTS[engine]), common_ports, max_size=2)),
+        "ports": dict(
+            draw(st.lists(st.tuples(st.sampled_from(PORTS[engine]), common_ports), max_size=2, unique_by=BOTH))
+        ),
         "telemetry": {"enabled": draw(switches)},
         "environment": {"A": "0"} if draw(switches) else {},
     }
@@ -125,6 +133,11 @@ def shapes(draw: st.DrawFn) -> Shape:
 @pytest.fixture(scope="module")
 def plugins() -> Plugins:
     return Plugins()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("recipes")
 
 
 def planned(recipe: dict[str, Any], shape: Shape, plugins: Plugins) -> Plan:
@@ -192,6 +205,17 @@ def test_the_same_input_gives_the_same_bytes_also_read_back(
     assert encode(planned(msgspec.json.decode(msgspec.json.encode(recipe)), shape, plugins)) == text
     assert decode(text) == plan
     assert encode(decode(text)) == text
+
+
+@PROFILE
+@given(recipe=recipes(), shape=shapes())
+def test_a_recipe_in_a_file_gives_the_same_bytes(
+    plugins: Plugins, folder: Path, recipe: dict[str, Any], shape: Shape
+) -> None:
+    plan = planned(recipe, shape, plugins)
+    file = folder / "recipe.yaml"
+    file.write_text(dump(grown(recipe, Mark(str(file)))), encoding="utf-8")
+    assert encode(build_plan(load_recipe(str(file)).recipe, Cluster(), shape, plugins)) == encode(plan)
 
 
 def test_what_was_planned_before_leaves_no_trace_in_a_plan() -> None:
