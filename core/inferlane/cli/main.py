@@ -26,6 +26,7 @@ COMMANDS = {
     "logs": LazyCommand("inferlane.cli.logs:logs", "Show the logs of a run."),
     "cancel": LazyCommand("inferlane.cli.cancel:cancel", "Stop a run."),
     "plugins": LazyCommand("inferlane.cli.plugins:plugins", "List and describe plugins and hooks."),
+    "schema": LazyCommand("inferlane.cli.schema:schema", "Print the JSON Schema of recipes or cluster files."),
     "doctor": LazyCommand("inferlane.cli.doctor:doctor", "Load every plugin and report what is wrong."),
 }
 
