@@ -18,6 +18,7 @@ from inferlane.config.edits import edit
 from inferlane.config.nodes import Mark, Node, find, grown, merged, plain, put, walk, without
 from inferlane.config.paths import Path, join, split
 from inferlane.config.scalars import ScalarError, resolve
+from inferlane.config.zips import zipped
 
 PROFILE = settings(max_examples=100, deadline=None, derandomize=True, database=None)
 HERE = Mark("here", 1, 1)
@@ -165,3 +166,29 @@ def test_trees_count_their_nodes_and_never_change(document: dict[str, Any], path
     assert find(smaller, path) is None or isinstance(path[-1], int)
     assert smaller.size == counted(smaller)
     assert plain(root) == document
+
+
+@st.composite
+def zips(draw: st.DrawFn) -> tuple[int, dict[str, Any]]:
+    """A zip block with at least one list of the full length, and that length."""
+    length = draw(st.integers(1, 4))
+    full = st.lists(scalars, min_size=length, max_size=length)
+    leaves = full | st.lists(scalars, min_size=1, max_size=1) | scalars
+    blocks = st.dictionaries(words, leaves | st.dictionaries(words, leaves, max_size=3), max_size=4)
+    return length, {**draw(blocks), "axis": draw(full), "name": draw(st.lists(words, min_size=length, max_size=length))}
+
+
+@PROFILE
+@given(zips())
+def test_a_zip_block_gives_one_variant_for_each_position_of_its_lists(block: tuple[int, dict[str, Any]]) -> None:
+    length, document = block
+    variants, faults = zipped("zip_override_x", grown(document, HERE))
+
+    def at(value: Any, index: int) -> Any:
+        if isinstance(value, dict):
+            return {name: at(item, index) for name, item in value.items()}
+        return value[min(index, len(value) - 1)] if isinstance(value, list) else value
+
+    assert faults == []
+    assert [plain(variant) for variant in variants] == [at(document, index) for index in range(length)]
+    assert all(variant.size == counted(variant) for variant in variants)
