@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from inferlane.allocation_file import load_allocation
 from inferlane.planning import Shape, bind
-from inferlane.planning.explain import Origins
 from inferlane.preparation import Prepared, Request
-from inferlane.provenance import Provenance
 from inferlane.values import Plan
 
 
@@ -17,11 +14,16 @@ def plan_on(prepared: Prepared, request: Request, allocation: str | None, explai
     """
     shape, known = Shape(), dict[str, str]()
     if allocation is not None:
+        from inferlane.allocation_file import load_allocation
+
         given = load_allocation(allocation, prepared.site.network_interface)
         gpus_per_node = prepared.hidden.resources.gpus_per_node or 0
         shape, known = given.shape(gpus_per_node), dict(given.known(gpus_per_node))
     if explain is None:
         return bind(prepared.plan(shape), known), ""
+    from inferlane.planning.explain import Origins
+    from inferlane.provenance import Provenance
+
     provenance = Provenance(prepared, request)
     origins = Origins(provenance.place, provenance.spelled, provenance.replaced)
     made = prepared.plan(shape, origins)
