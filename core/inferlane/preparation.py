@@ -109,6 +109,11 @@ def _with_blocks(refused: FileRefused, plugins: Plugins) -> list[str]:
         return list(refused.lines)
     source = SourceMap(refused.root)
     problems = block_problems(blocks_of(plain(refused.root)), plugins)
+    told = {(problem.where, problem.message) for problem in refused.problems}
     lines = [(fault.mark, str(fault)) for fault in refused.faults]
-    lines += [(source.mark(problem.where), report([problem], source)[0]) for problem in problems]
+    lines += [
+        (source.mark(problem.where), report([problem], source)[0])
+        for problem in problems
+        if (problem.where, problem.message) not in told
+    ]
     return [line for _, line in sorted(lines)]

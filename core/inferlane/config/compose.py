@@ -13,8 +13,19 @@ from inferlane.config.scalars import ScalarError, resolve
 from inferlane.config.secrets import is_secret
 
 MAX_DEPTH = 64
-MAX_NODES = 500_000
+MAX_NODES = 100_000
 """After aliases are expanded."""
+
+_HINTS = {
+    "found character that cannot start any token": "; indent with spaces, and put a value that starts with %, @ or ` "
+    "in quotes",
+    "mapping values are not allowed in this context": "; put a value that holds ': ' in quotes, and check the "
+    "indentation",
+    "could not find expected ':'": "; write a space after the colon of a key, and check the line above",
+    "did not find expected ',' or '}'": "; close the bracket that is open, and put what holds a # in quotes",
+    "did not find expected ',' or ']'": "; close the bracket that is open, and put what holds a # in quotes",
+}
+"""What people did, by what the parser says of it."""
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -68,6 +79,7 @@ class _Builder:
         mark = getattr(error, "problem_mark", None)
         words = " ".join(filter(None, (getattr(error, "context", None), getattr(error, "problem", None))))
         reason = getattr(error, "reason", None) or words or "it cannot be parsed"
+        reason += _HINTS.get(str(getattr(error, "problem", None)), "")
         where = self._mark_of(mark) if mark is not None else self.whole or Mark(self.file)
         self.faults.append(Fault(where, (), f"not valid YAML: {' '.join(str(reason).split())}"))
 
@@ -97,6 +109,7 @@ class _Builder:
             node = Node(self._scalar(event), mark, key)
         else:
             if len(self._path) >= MAX_DEPTH:
+                del self._path[1:]  # the place is enough
                 self._fault(event, f"nested more than {MAX_DEPTH} levels deep")
                 raise _StopError
             node = self._mapping(mark, key) if isinstance(event, yaml.MappingStartEvent) else self._list(mark, key)

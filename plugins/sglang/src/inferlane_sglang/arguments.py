@@ -13,15 +13,19 @@ PIPELINE = ("pp-size", "pipeline-parallel-size", "pp")
 
 
 def argument(args: Args, *names: str, default: Any = None) -> Any:
-    """The first of ``names`` that the recipe sets, dashes and underscores being the same; else ``default``."""
-    plain = {key.replace("_", "-"): value for key, value in args.items()}
+    """The first of ``names`` that the recipe sets, in any spelling of its dashes; else ``default``."""
+    plain = {_plain(key): value for key, value in args.items()}
     return next((plain[name] for name in names if plain.get(name) is not None), default)
 
 
 def key_of(args: Args, *names: str) -> str | None:
     """The key of the first of ``names`` that the recipe sets, as it is spelled there."""
-    spelled = {key.replace("_", "-"): key for key, value in args.items() if value is not None}
+    spelled = {_plain(key): key for key, value in args.items() if value is not None}
     return next((spelled[name] for name in names if name in spelled), None)
+
+
+def _plain(key: str) -> str:
+    return key.lstrip("-").replace("_", "-")
 
 
 def size(args: Args, names: tuple[str, ...]) -> int | None:
