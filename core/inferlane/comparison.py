@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def difference(before: Side, after: Side) -> Difference:
     """Compared as they are; by symbols for addresses and folders where one of them has been bound."""
     one, other = before.plan, after.plan
     if is_bound(one) or is_bound(other):
-        one, other = symbolic(one, before.folder), symbolic(other, after.folder)
+        one, other = symbolic(one, before.folder, sys.executable), symbolic(other, after.folder, sys.executable)
     return compare(one, other)
 
 

@@ -64,9 +64,9 @@ def is_bound(plan: Plan) -> bool:
     return any(not TOKEN.fullmatch(address) for address in plan.addresses.values())
 
 
-def symbolic(plan: Plan, folder: Path | None = None) -> Plan:
-    """The plan with one symbol for each node's address and for its run folder, so that a plan that has run can be
-    compared with another, or with one that waits for its addresses.
+def symbolic(plan: Plan, folder: Path | None = None, python: str = "") -> Plan:
+    """The plan with one symbol for each node's address, its run folder and the interpreter ``python``, so that a plan
+    that has run can be compared with another, or with one that waits for its addresses.
     """
     text = encode(plan).decode()
     bound = {address: name for name, address in plan.addresses.items() if not TOKEN.fullmatch(address)}
@@ -76,6 +76,8 @@ def symbolic(plan: Plan, folder: Path | None = None) -> Plan:
         text = pattern.sub(lambda match: f"{{{bound[match[2]]}.address}}", text)
     text = _ADDRESS.sub(r"{\1.address}", text)
     text = _FOLDER.sub(r"{run.dir}/\1", text)
+    if python:
+        text = text.replace(f'"{python}"', '"{run.python}"')
     if folder is not None:
         text = text.replace(str(folder), "{run.dir}").replace(folder.name, "{run.id}")
     return decode(text.encode())

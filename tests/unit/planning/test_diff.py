@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from inferlane.planning import Shape, bind
@@ -79,8 +81,6 @@ def test_a_gate_whose_line_stays_the_same_still_differs() -> None:
     plan = plan_of(recipe)
     router = next(gate for gate in plan.gates if gate.name == "router knows every worker")
     check = router.checks[0]
-    import msgspec
-
     other = msgspec.structs.replace(check, status=(200, 204))
     gates = [msgspec.structs.replace(g, checks=(other, *g.checks[1:])) if g is router else g for g in plan.gates]
     found = compare(plan, msgspec.structs.replace(plan, gates=tuple(gates)))
@@ -110,6 +110,15 @@ def test_addresses_do_not_count_between_a_bound_plan_and_another() -> None:
         bound.append(symbolic(bind(plan, known)))
     assert compare(bound[0], bound[1]).equal
     assert compare(symbolic(plan), bound[1]).equal
+
+
+def test_the_folder_and_interpreter_of_a_run_do_not_count(tmp_path: Path) -> None:
+    plan = plan_of(sglang(benchmark={"type": "sa-bench", "isl": 64, "osl": 16, "concurrencies": "2"}))
+    addresses = {f"n{i}.{word}": f"192.0.2.{i}" for i in range(2) for word in ("ip", "host", "bind")}
+    folders = {f"run.{name}": f"{tmp_path}/{name}" for name in ("files", "logs", "results")}
+    run = bind(plan, {**addresses, **folders, "run.python": "/usr/bin/python3", "run.id": tmp_path.name})
+    assert not compare(symbolic(plan), symbolic(run, tmp_path)).equal
+    assert compare(symbolic(plan), symbolic(run, tmp_path, "/usr/bin/python3")).equal
 
 
 def test_a_difference_grows_with_the_plan_and_not_faster() -> None:
