@@ -23,6 +23,7 @@ from inferlane.api import (
     Metrics,
     Part,
     Port,
+    Problem,
     Process,
     Run,
     Serving,
@@ -93,7 +94,7 @@ def inferlane_engine_layout(engine: SglangConfig, group: Group, fleet: Fleet) ->
         ),
         serving=Serving(ranks=ranks, served=Counter(series="sglang:num_requests_total") if metrics else None),
         served_model_name=str(name) if name is not None else None,
-        problems=tuple(shape_problems(group, fleet)),
+        problems=(*shape_problems(group, fleet), *_wide(engine, group)),
     )
 
 
@@ -140,6 +141,15 @@ def _rank_environment(process: Process, run: Run) -> dict[str, str | None]:
 
 def _metrics(args: Mapping[str, Any]) -> bool:
     return bool(argument(args, "enable-metrics", default=True))
+
+
+def _wide(engine: SglangConfig, group: Group) -> list[Problem]:
+    """The publisher binds an endpoint with a wildcard and dials every other, so there is no narrower way to say it."""
+    if _kv_events(engine, group.role, group.kv_events) is None:
+        return []
+    where = f"roles.{group.role}.kv_events" if group.kv_events is not None else "engine.kv_events"
+    message = "the engine publishes its cache events on every interface of the node; take it out if nobody reads them"
+    return [Problem(where=where, severity="warning", message=message)]
 
 
 def _kv_events(engine: SglangConfig, role: str, own: Mapping[str, Any] | None) -> dict[str, Any] | None:
