@@ -36,6 +36,7 @@ class _Item(msgspec.Struct):
 
     layers: Layers
     names: list[str]
+    label: str = ""
     count: int = 0
     same: bool = True
 
@@ -99,9 +100,9 @@ class Origins:
                         continue
                     key: Layers = tuple((alike(origin) or "", alike(value)) for origin, value in layers)
                     items = things.setdefault((kind, alike(label) or ""), {})
-                    item = items.setdefault(key, _Item(layers, []))
+                    item = items.setdefault(key, _Item(layers, [], label))
                     item.count += 1
-                    item.same = item.same and item.layers == layers
+                    item.same = item.same and item.layers == layers and item.label == label
                     if not item.names or item.names[-1] != name:
                         item.names.append(name)
         return things
@@ -129,15 +130,16 @@ class Origins:
             yield f"{indent}{label or kind}: {len(items) - MOST_VALUES} more values; --explain PROCESS shows one's own"
 
     def _line(self, kind: str, label: str, item: _Item, names: Sequence[str], known: Mapping[str, str]) -> str:
-        origin, value = item.layers[-1]
-        shown = alike(value)
-        if item.same and value is not None:
-            shown = TOKEN.sub(lambda match: known.get(match[1], match[0]), value)
-        text = f"{_value(kind, label, shown)}  <- {self._where(origin, kind, label)}"
-        over = [f"{v if v is not None else 'removed'}, {self._where(o, kind, label)}" for o, v in item.layers[:-1]]
-        over = [said for said, (_, v) in zip(over, item.layers, strict=False) if v != value][::-1]
+        layers: Layers = tuple((alike(origin) or "", alike(value)) for origin, value in item.layers)
+        if item.same:
+            label = item.label
+            layers = tuple((origin, _bound(value, known)) for origin, value in item.layers)
+        origin, value = layers[-1]
+        text = f"{_value(kind, label, value)}  <- {self._where(origin, kind, label)}"
         paths = [_path(part, kind, label) for part in origin.split(" * ") if " " not in part]
-        over = [*(said for path in paths for said in self._replaced(path)), *over]
+        over = [said for path in paths for said in self._replaced(path)]
+        lower = ((o, "removed" if v is None else v) for o, v in reversed(layers[:-1]) if v != value)
+        over += [f"{said}, {self._where(o, kind, label)}" for o, said in lower]
         text += f"  (over {'; '.join(over)})" if over else ""
         text += f"  (x{item.count})" if item.count > len(item.names) else ""
         return text + (f"  [{compact(item.names)}]" if len(item.names) < len(names) else "")
@@ -146,7 +148,7 @@ class Origins:
         if " * " in origin:
             return " x ".join(self._where(part, kind, label) for part in origin.split(" * "))
         if " " in origin:
-            return alike(origin) or ""
+            return origin
         path = _path(origin, kind, label)
         return f"{self._spelled(path)} ({self._place(path)})"
 
@@ -189,6 +191,10 @@ def alike(text: str | None) -> str | None:
     return text
 
 
+def _bound(value: str | None, known: Mapping[str, str]) -> str | None:
+    return TOKEN.sub(lambda match: known.get(match[1], match[0]), value) if value is not None else None
+
+
 def _value(kind: str, label: str, value: str | None) -> str:
     if kind in ("env", "mask"):
         return f"{label}={value}" if value is not None else f"{label} removed"
@@ -209,7 +215,7 @@ def _joined(items: list[_Item], index: Mapping[str, int]) -> list[_Item]:
         text = compact(nodes)
     else:
         return items
-    return [_Item(((origins.pop(), text),), names, len(names))]
+    return [_Item(((origins.pop(), text),), names, items[0].label, len(names))]
 
 
 def compact(names: Sequence[str]) -> str:
