@@ -64,3 +64,14 @@ def test_every_case_differs_from_the_others_and_all_say_where_something_is() -> 
     assert len({str(case) for case in cases}) == len(cases)
     place = r"error: ((recipe|cluster)\.yaml(:\d+:\d+)?|--set|--unset): "
     assert [line for case in cases for line in case["says"].splitlines() if not re.match(place, line)] == []
+
+
+def test_what_the_troubleshooting_page_quotes_of_the_base_is_said() -> None:
+    said = {line for path in FAMILIES for case in yaml.safe_load(path.read_text("utf-8"))
+            for line in case["says"].splitlines()}  # fmt: skip
+    page = (HERE.parents[2] / "docs/troubleshooting.md").read_text("utf-8")
+    sections = {part.partition("\n")[0]: part for part in page.split("\n## ")}
+    own = ["Roles and sizes", "Ports", "Mounts", "Durations and numbers", "Names and variables"]
+    quoted = [line for name in own for line in re.findall("^error: .*", sections[name], re.MULTILINE)]
+    assert len(quoted) >= 12
+    assert [line for line in quoted if line not in said] == []
