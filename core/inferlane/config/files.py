@@ -33,7 +33,7 @@ def _bytes(path: Path, shown: str) -> bytes:
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        refuse(shown, "no such file")
+        refuse(shown, f"no such file{_nearby(path)}")
     except IsADirectoryError:
         refuse(shown, "this is a directory; name a file in it")
     except PermissionError:
@@ -43,6 +43,20 @@ def _bytes(path: Path, shown: str) -> bytes:
     if len(data) > MAX_BYTES:
         refuse(shown, f"larger than {MAX_BYTES // 1024 // 1024} MiB; this is not a recipe or cluster file")
     return data
+
+
+def _nearby(path: Path) -> str:
+    """What was probably meant, for a message."""
+    from difflib import get_close_matches
+
+    folder = path.parent
+    if not folder.is_dir():
+        return f"; there is no folder {folder}"
+    try:
+        near = get_close_matches(path.name, [item.name for item in folder.iterdir()], 1, 0.75)
+    except OSError:
+        return ""
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def _text(data: bytes, shown: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -101,7 +102,9 @@ def choose_accelerator(
         owner = plugins.accelerator(wanted)
     except UsageFault:
         owner = plugins.accelerator(FALLBACK)
-        message = f"no plugin knows '{wanted}'; the conventions of '{FALLBACK}' are used"
+        near = difflib.get_close_matches(wanted, plugins.installed("accelerator"), 1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        message = f"no plugin knows '{wanted}'; the conventions of '{FALLBACK}' are used{hint}"
         problems.append(Problem(where="resources.gpu_type", severity="warning", message=message))
     except MissingPlugin as fault:
         owner = plugins.accelerator(FALLBACK)

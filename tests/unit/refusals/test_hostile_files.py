@@ -126,11 +126,14 @@ def test_a_folder_a_loop_of_links_and_a_missing_file_are_one_line_each(tmp_path:
     (tmp_path / "folder.yaml").mkdir()
     (tmp_path / "one.yaml").symlink_to("two.yaml")
     (tmp_path / "two.yaml").symlink_to("one.yaml")
-    said = [check(tmp_path, name).stderr for name in ("folder.yaml", "one.yaml", "nothing.yaml")]
+    names = ("folder.yaml", "one.yaml", "nothing.yaml", "folders.yaml", "else/where.yaml")
+    said = [check(tmp_path, name).stderr for name in names]
     assert said == [
         "error: folder.yaml: this is a directory; name a file in it\n",
         "error: one.yaml: cannot be read: Too many levels of symbolic links\n",
         "error: nothing.yaml: no such file\n",
+        "error: folders.yaml: no such file; did you mean 'folder.yaml'?\n",
+        "error: else/where.yaml: no such file; there is no folder else\n",
     ]
 
 
