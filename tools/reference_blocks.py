@@ -16,7 +16,9 @@ from inferlane.plugins.reference import markdown
 WORDS: tuple[tuple[Any, str], ...] = (
     (fields.Line, "text on one line"),
     (fields.Words, "text"),
-    (fields.OptionalText, "text"),
+    (fields.OptionalText, "text on one line"),
+    (fields.OptionalScript, "text"),
+    (fields.Interface, "name of an interface"),
     (fields.Count, "whole number, at least 1"),
     (fields.PlannedCount, "whole number, 1 to 65536"),
     (fields.GpusPerNode, "whole number, 1 to 1024"),

@@ -67,7 +67,7 @@ class Placement(Block):
 class HttpReady(Block):
     """GET must answer ``status``."""
 
-    port: int
+    port: int = Field(ge=1, le=65535, description="on the service's node")
     path: str = "/health"
     status: int = 200
 
@@ -87,8 +87,8 @@ class FileReady(Block):
 class Readiness(Block):
     """Exactly one probe."""
 
-    port: int | None = Field(default=None, description="this TCP port accepts")
-    tcp: int | None = Field(default=None, description="the same as port")
+    port: int | None = Field(default=None, ge=1, le=65535, description="this TCP port accepts")
+    tcp: int | None = Field(default=None, ge=1, le=65535, description="the same as port")
     http: HttpReady | None = None
     log: LogReady | None = None
     file: FileReady | None = None

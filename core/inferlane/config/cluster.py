@@ -10,9 +10,11 @@ from inferlane.config.fields import (
     Duration,
     Environment,
     GpusPerNode,
+    Interface,
     Line,
     Lines,
     Names,
+    OptionalScript,
     OptionalText,
     Options,
     PortBases,
@@ -33,7 +35,7 @@ class Cluster(Block):
     gpus_per_node: Annotated[GpusPerNode | None, Field(description="GPUs of one node")] = None
     default_gpu_type: OptionalText = Field(default=None, description="accelerator of the site")
     accelerator: OptionalText = Field(default=None, description="as default_gpu_type, and beats it")
-    network_interface: OptionalText = Field(default=None, description="interface whose addresses are used")
+    network_interface: Interface = Field(default=None, description="interface whose addresses are used")
     visible_devices_env: Annotated[Variable | None, Field(description="the device mask variable")] = None
     default_gpu_exporter: ExporterBlock | None = Field(
         default=None, description="null turns the accelerator's exporter off; absent keeps it"
@@ -52,7 +54,9 @@ class Cluster(Block):
     use_exclusive_sbatch_directive: Switch = Field(default=False, description="ask with --exclusive")
     default_health_check: HealthCheck | None = Field(default=None, description="for recipes without health_check")
     default_host_setup: HostSetup | None = Field(default=None, description="for recipes without host_setup")
-    default_bash_preamble: OptionalText = Field(default=None, description="shell text before each containered program")
+    default_bash_preamble: OptionalScript = Field(
+        default=None, description="shell text before each containered program"
+    )
     environment: Environment = Field(default={}, description="environment of every process")
     pass_environment: Annotated[tuple[Variable, ...], BeforeValidator(empty_list)] = Field(
         default=(), description="variables of the caller that processes may see"

@@ -34,6 +34,8 @@ def quoted(value: Any) -> str:
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
+        if "\0" in value:
+            raise ValueError("may not hold NUL")
         return value
     if isinstance(value, bool | int | float):
         raise ValueError(f"must be text; write {quoted(value)}")
@@ -44,9 +46,15 @@ def _optional_text(value: Any) -> str | None:
     return (_text(value) or None) if value is not None else None
 
 
-def _one_line(value: str) -> str:
-    if any(ord(sign) < 32 or ord(sign) == 127 for sign in value):
+def _one_line(value: str | None) -> str | None:
+    if value is not None and any(ord(sign) < 32 or ord(sign) == 127 for sign in value):
         raise ValueError("may not hold line breaks or control characters")
+    return value
+
+
+def _interface(value: str | None) -> str | None:
+    if value is not None and re.search(r"[\s/,]", value):
+        raise ValueError("is not the name of a network interface; write one word, such as eth0")
     return value
 
 
@@ -164,11 +172,14 @@ def _port(value: Any) -> int:
 
 Words = Annotated[str, BeforeValidator(_text)]
 """Text, as it is."""
-OptionalText = Annotated[str | None, BeforeValidator(_optional_text)]
-"""Text; null and ``""`` are absent."""
+OptionalScript = Annotated[str | None, BeforeValidator(_optional_text)]
+"""Text of any number of lines; null and ``""`` are absent."""
+OptionalText = Annotated[str | None, BeforeValidator(_optional_text), AfterValidator(_one_line)]
+"""Text on one line; null and ``""`` are absent."""
+Interface = Annotated[str | None, BeforeValidator(_optional_text), AfterValidator(_interface)]
 Line = Annotated[str, BeforeValidator(_text), AfterValidator(_one_line)]
 Mount = Annotated[str, BeforeValidator(_text), AfterValidator(_one_line), AfterValidator(_mount)]
-Count = Annotated[int, BeforeValidator(whole), _at_least(1)]
+Count = Annotated[int, BeforeValidator(whole), _at_least(1), _at_most(2**31 - 1, "the most that is counted")]
 PlannedCount = Annotated[int, BeforeValidator(whole), _at_least(1), _at_most(MOST_PLANNED, "the most that is planned")]
 """How many nodes, workers or GPUs; a slip of the keyboard must not take a machine's memory."""
 FirstPort = Annotated[

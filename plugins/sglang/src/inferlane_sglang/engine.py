@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -58,7 +58,7 @@ DEVICE_DERIVED_PORTS = 6
 class SglangConfig(EngineConfig):
     """engine: sglang, or {type: sglang, kv_events: true}"""
 
-    kv_events: bool | Mapping[str, Any] = Field(
+    kv_events: bool | Mapping[Literal["prefill", "decode", "agg"], Any] = Field(
         default=False, description="publish KV cache events: true, or per role true or {publisher, topic}"
     )
 
@@ -156,7 +156,9 @@ def _kv_events(engine: SglangConfig, role: str, own: Mapping[str, Any] | None) -
     """The merged block of one role; ``None`` = not asked for."""
     wanted: Any = own
     if wanted is None:
-        wanted = engine.kv_events.get(role) if isinstance(engine.kv_events, Mapping) else engine.kv_events or None
+        whole = engine.kv_events
+        by_role = {str(name): block for name, block in whole.items()} if isinstance(whole, Mapping) else {}
+        wanted = by_role.get(role) if isinstance(whole, Mapping) else whole or None
     if wanted is None or wanted is False:
         return None
     return {"publisher": "zmq", "topic": "kv-events", **(wanted if isinstance(wanted, Mapping) else {})}
