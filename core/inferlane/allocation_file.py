@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from inferlane.config.faults import Fault, FileRefused
-from inferlane.config.fields import Block, Count, Line, Switch, empty_list, empty_mapping, whole
+from inferlane.config.fields import MOST_GPUS, Block, Line, Switch, empty_list, empty_mapping, whole
 from inferlane.config.files import read
 from inferlane.config.load import faults_of
 from inferlane.config.nodes import Mark, Node, nearest, plain
@@ -25,9 +25,31 @@ def _port(value: object) -> int:
     return number
 
 
+def _memory(value: object) -> int:
+    number = whole(value)
+    if number < 1:
+        raise ValueError("must be at least 1")
+    return number
+
+
 def _devices(value: object) -> object:
     """A count stands for the positions themselves."""
-    return [str(index) for index in range(whole(value))] if isinstance(value, int | str) else value
+    if not isinstance(value, int | str):
+        return value
+    count = whole(value)
+    if not 0 <= count <= MOST_GPUS:
+        raise ValueError(f"must be from 0 to {MOST_GPUS}, the most of one node")
+    return [str(index) for index in range(count)]
+
+
+def _different(words: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Each device once, and none whose word the mask would read as two."""
+    for index, word in enumerate(words or ()):
+        if "," in word:
+            raise ValueError(f"'{word}' holds a comma, which separates devices in a mask; write one word for each")
+        if word in (words or ())[:index]:
+            raise ValueError(f"'{word}' stands twice; write each device once")
+    return words
 
 
 def _addresses(value: object) -> object:
@@ -52,10 +74,10 @@ class AllocatedNode(Block):
     addresses: Annotated[dict[Line, Addresses], BeforeValidator(empty_mapping)] = Field(
         default={}, description="interface: address, or list of addresses"
     )
-    devices: Annotated[tuple[Word, ...] | None, BeforeValidator(_devices)] = Field(
+    devices: Annotated[tuple[Word, ...] | None, BeforeValidator(_devices), AfterValidator(_different)] = Field(
         default=None, description="how many, or the word of each for a device mask"
     )
-    memory_bytes: Count | None = Field(default=None, description="host memory")
+    memory_bytes: Annotated[int, BeforeValidator(_memory)] | None = Field(default=None, description="host memory")
     ports_in_use: Annotated[tuple[Annotated[int, BeforeValidator(_port)], ...], BeforeValidator(empty_list)] = Field(
         default=(), description="ports that other programs hold"
     )
@@ -63,7 +85,7 @@ class AllocatedNode(Block):
 
 def _some(nodes: tuple[AllocatedNode, ...]) -> tuple[AllocatedNode, ...]:
     if not nodes:
-        raise ValueError("must list at least one node")
+        raise ValueError("must list at least one node; write one item for each")
     return nodes
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import re
 
 from inferlane.config.faults import refuse
@@ -26,8 +27,8 @@ def choose(found: Document, selector: str | None) -> tuple[Variant, ...]:
     if selector == BASE:
         return (found.base,)
     if "*" in selector or "?" in selector:
-        pattern = re.compile(re.escape(selector).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
-        chosen = [v for v in found.variants if pattern.fullmatch(v.name) or pattern.fullmatch(_group(v.name))]
+        pattern = re.compile(fnmatch.translate(selector.replace("[", "[[]")))
+        chosen = [v for v in found.variants if pattern.match(v.name) or pattern.match(_group(v.name))]
         words = f"no variant of {found.file} matches '{selector}'. "
     else:
         chosen = [v for v in found.variants if selector in (v.name, _group(v.name))]
@@ -76,4 +77,4 @@ def _no_such(found: Document, selector: str) -> str:
         return f"{found.file}:{group} has {size} variants, [0] to [{size - 1}], and no '{selector[len(group) :]}'. "
     close = [name for name in (OVERRIDE + selector, ZIP + selector) if name in (*names, *groups)]
     close += difflib.get_close_matches(selector, [BASE, *groups, *names], 1, 0.6)
-    return f"{found.file} has no variant '{selector}'; " + (f"did you mean '{close[0]}'? " if close else "")
+    return f"{found.file} has no variant '{selector}'" + (f"; did you mean '{close[0]}'? " if close else ". ")

@@ -56,14 +56,17 @@ class Allocation(Value, frozen=True, kw_only=True):
 
 
 def usable(address: str) -> str | None:
-    """The address as it is written into a plan; ``None`` for one that no peer can use: of the link only."""
+    """The address as it is written into a plan; ``None`` for one that no peer can use: of the link only, or with a zone
+    (``%eth0``), which has a meaning on its own machine only.
+    """
     parsed = ipaddress.ip_address(address.removeprefix("[").removesuffix("]"))
-    return None if parsed.version == 6 and parsed.is_link_local else str(parsed)
+    own = isinstance(parsed, ipaddress.IPv6Address) and (parsed.is_link_local or parsed.scope_id is not None)
+    return None if own else str(parsed)
 
 
 def unreachable(addresses: Sequence[str], one_machine: bool = False) -> Iterator[tuple[int, str]]:
     """Position and fault of each address that may not be advertised to the other nodes."""
-    seen: dict[str, int] = {}
+    seen: dict[object, int] = {}
     for index, address in enumerate(addresses):
         parsed = ipaddress.ip_address(address)
         mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
@@ -74,6 +77,6 @@ def unreachable(addresses: Sequence[str], one_machine: bool = False) -> Iterator
             yield index, f"{address} is a multicast address"
         elif plain.is_loopback and len(addresses) > 1 and not one_machine:
             yield index, f"{address} is a loopback address, which the other nodes cannot reach"
-        elif address in seen and not one_machine:
-            yield index, f"{address} is also the address of nodes[{seen[address]}]"
-        seen.setdefault(address, index)
+        elif plain in seen and not one_machine:
+            yield index, f"{address} is also the address of nodes[{seen[plain]}]"
+        seen.setdefault(plain, index)

@@ -20,6 +20,8 @@ from inferlane.values import Gate, Plan, PlannedProcess
 _PROCESS_BLOCKS = frozenset({"name", "args", "env", "unset", "slot_env", "ports", "slots", "files"})
 _RUN_BLOCKS = frozenset({"processes", "gates", "nodes", "warnings", "addresses", "upstreams"})
 _ADDRESS = re.compile(r"\{(n\d+)\.(?:ip|host|bind)\}")
+_RUN_ID = re.compile(r".+-\d{8}T\d{6}Z-[0-9a-f]{4}")
+_BOUND = re.compile(r"[\w.:]*[.:][\w.:]*")
 _FOLDER = re.compile(r"\{run\.(files|logs|results)\}")
 _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
@@ -69,7 +71,7 @@ def symbolic(plan: Plan, folder: Path | None = None, python: str = "") -> Plan:
     that has run can be compared with another, or with one that waits for its addresses.
     """
     text = encode(plan).decode()
-    bound = {address: name for name, address in plan.addresses.items() if not TOKEN.fullmatch(address)}
+    bound = {address: name for name, address in plan.addresses.items() if _BOUND.fullmatch(address)}
     if bound:
         some = "|".join(re.escape(address) for address in sorted(bound, key=len, reverse=True))
         pattern = re.compile(rf"(\[?)(?<![\w.:])({some})(?![\w.]|:[0-9a-f]*:)(\]?)")
@@ -79,7 +81,9 @@ def symbolic(plan: Plan, folder: Path | None = None, python: str = "") -> Plan:
     if python:
         text = text.replace(f'"{python}"', '"{run.python}"')
     if folder is not None:
-        text = text.replace(str(folder), "{run.dir}").replace(folder.name, "{run.id}")
+        text = text.replace(str(folder), "{run.dir}")
+        if _RUN_ID.fullmatch(folder.name):  # that of a copy may be any word, which stands for other things too
+            text = text.replace(folder.name, "{run.id}")
     return decode(text.encode())
 
 

@@ -82,6 +82,8 @@ def test_an_address_without_an_interface_does_not_stand_for_the_one_that_is_aske
         ("::", "means all interfaces"),
         ("192.0.2.11", "is also the address of nodes"),
         ("fe80::1", "has no address that other nodes can use"),
+        ("2001:db8::1%eth0", "has no address that other nodes can use"),
+        ("::ffff:192.0.2.11", "is also the address of nodes"),
         ("node-b.example", "does not appear to be an IPv4 or IPv6 address"),
     ],
 )
@@ -155,5 +157,28 @@ def test_two_nodes_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_allocation_without_nodes_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="nodes: must list at least one node"):
+    with pytest.raises(Refused, match=r"nodes: must list at least one node; write one item for each$"):
         load_allocation(written(tmp_path), None)
+
+
+def test_the_allocation_that_the_documentation_shows_is_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs/plan.md").read_text()
+    shown = next(block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if block.startswith("nodes:"))
+    (tmp_path / "nodes.yaml").write_text(shown)
+    given = load_allocation(str(tmp_path / "nodes.yaml"), "eth1")
+    assert [found.address for found in given.nodes] == ["192.0.2.11", "2001:db8::12"]
+    assert given.shape(8).memory_bytes == 2 * 1024**4
+
+
+@pytest.mark.parametrize(
+    ("devices", "why"),
+    [
+        (10**9, "devices: must be from 0 to 1024, the most of one node, not 1000000000"),
+        (-1, "devices: must be from 0 to 1024, the most of one node, not -1"),
+        (["a", "b", "a"], "devices: 'a' stands twice; write each device once"),
+        (["a,b"], "devices: 'a,b' holds a comma, which separates devices in a mask; write one word for each"),
+    ],
+)
+def test_devices_that_no_node_has_are_refused(tmp_path: Path, devices: object, why: str) -> None:
+    with pytest.raises(Refused, match=re.escape(why)):
+        load_allocation(written(tmp_path, node("a", address="192.0.2.1", devices=devices)), None)

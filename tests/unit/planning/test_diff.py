@@ -115,10 +115,24 @@ def test_addresses_do_not_count_between_a_bound_plan_and_another() -> None:
 def test_the_folder_and_interpreter_of_a_run_do_not_count(tmp_path: Path) -> None:
     plan = plan_of(sglang(benchmark={"type": "sa-bench", "isl": 64, "osl": 16, "concurrencies": "2"}))
     addresses = {f"n{i}.{word}": f"192.0.2.{i}" for i in range(2) for word in ("ip", "host", "bind")}
-    folders = {f"run.{name}": f"{tmp_path}/{name}" for name in ("files", "logs", "results")}
-    run = bind(plan, {**addresses, **folders, "run.python": "/usr/bin/python3", "run.id": tmp_path.name})
-    assert not compare(symbolic(plan), symbolic(run, tmp_path)).equal
-    assert compare(symbolic(plan), symbolic(run, tmp_path, "/usr/bin/python3")).equal
+    folder = tmp_path / "plan-20260101T000000Z-0a1b"
+    folders = {f"run.{name}": f"{folder}/{name}" for name in ("files", "logs", "results")}
+    run = bind(plan, {**addresses, **folders, "run.python": "/usr/bin/python3", "run.id": folder.name})
+    assert not compare(symbolic(plan), symbolic(run, folder)).equal
+    assert compare(symbolic(plan), symbolic(run, folder, "/usr/bin/python3")).equal
+
+
+@pytest.mark.parametrize("name", ["name", "run", "0", "port", "decode"])
+def test_a_copy_of_a_run_folder_may_be_called_as_something_in_the_plan(tmp_path: Path, name: str) -> None:
+    plan = plan_of(sglang())
+    run = bind(plan, {f"n{i}.{word}": f"192.0.2.{i}" for i in range(2) for word in ("ip", "host", "bind")})
+    assert compare(symbolic(plan), symbolic(run, tmp_path / name)).equal
+
+
+@pytest.mark.parametrize("address", ["", "n", '"', "0"])
+def test_an_address_that_is_none_is_left_as_it_is(address: str) -> None:
+    plan = msgspec.structs.replace(plan_of(sglang()), addresses={"n0": address})
+    assert symbolic(plan).addresses == {"n0": address}
 
 
 def test_a_difference_grows_with_the_plan_and_not_faster() -> None:
