@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from inferlane.planning import Shape, bind
+from inferlane.planning.allocation import Allocation
 from inferlane.preparation import Prepared, Request
 from inferlane.values import Plan
 
 
-def plan_on(prepared: Prepared, request: Request, allocation: str | None, explain: str | None) -> tuple[Plan, str]:
+def plan_on(
+    prepared: Prepared, request: Request, allocation: Callable[[str | None], Allocation] | None, explain: str | None
+) -> tuple[Plan, str]:
     """The plan, and where it comes from: of all (``""``), of what ``explain`` names, or, for ``None``, no text.
 
-    ``allocation``: the file with the nodes whose shape is planned for and whose addresses are bound.
+    ``allocation``: given the network interface, the nodes whose shape is planned for and whose addresses are bound.
     """
     shape, known = Shape(), dict[str, str]()
     if allocation is not None:
-        from inferlane.allocation_file import load_allocation
-
-        given = load_allocation(allocation, prepared.site.network_interface)
+        given = allocation(prepared.site.network_interface)
         gpus_per_node = prepared.hidden.resources.gpus_per_node or 0
         shape, known = given.shape(gpus_per_node), dict(given.known(gpus_per_node))
     if explain is None:

@@ -61,7 +61,8 @@ class Provenance:
 
 def _earlier(request: Request) -> Iterator[Node]:
     file, _ = split_reference(request.recipe)
-    for reference in (request.recipe, f"{file}:base"):
+    edited = (request.recipe,) if request.sets or request.unsets else ()
+    for reference in (*edited, f"{file}:base"):
         try:
             yield load_recipe(reference).source.root
         except FileRefused as refused:

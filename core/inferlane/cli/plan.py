@@ -69,6 +69,8 @@ def plan(
     status: 2 for a wrong recipe or cluster file, 3 for a plugin that is missing or broken; with --diff, 1 for a
     difference.
     """
+    import functools
+
     import msgspec
 
     from inferlane.cli.diff import show_difference
@@ -83,8 +85,14 @@ def plan(
             raise click.UsageError("--diff goes with --format table or json only")
         return show_difference(request, other, form == "json")
 
+    given = None
+    if allocation is not None:
+        from inferlane.allocation_file import load_allocation
+
+        given = functools.cache(functools.partial(load_allocation, allocation))  # read once for all variants
+
     def make(name: str, prepared: Prepared) -> tuple[Plan, str, list[str]]:
-        made, explained = plan_on(prepared, msgspec.structs.replace(request, recipe=name), allocation, explain)
+        made, explained = plan_on(prepared, msgspec.structs.replace(request, recipe=name), given, explain)
         return made, explained, prepared.notes(made)
 
     found = for_each(request, plugins_from_context(), make)

@@ -121,11 +121,11 @@ def _has_variants(keys: dict[str, Node]) -> bool:
 
 
 def _named(base: Node, override: Node, suffix: str) -> Node:
-    """The override, with a name of its own: ``<base name>_<suffix>`` unless it states one."""
+    """The override, with a name of its own: ``<base name>_<suffix>`` unless it states one, or is itself misnamed."""
     assert isinstance(base.value, dict)
     assert isinstance(override.value, dict)
     name = base.value.get("name")
-    if "name" in override.value or name is None or not isinstance(name.value, str):
+    if "name" in override.value or name is None or not isinstance(name.value, str) or _ODD.search(suffix):
         return override
     derived = Node(f"{name.value}_{suffix}", override.key, override.key)
     return mapping({**override.value, "name": derived}, override.mark, override.key)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from inferlane.cli.main import main
+from inferlane.config.files import read
+from inferlane.config.nodes import Node
 
 FILE = """\
 schema: 2
@@ -205,3 +207,25 @@ def test_a_missing_plugin_of_one_variant_ends_with_status_3_unless_another_is_wr
     assert err[0].endswith(" [override_wide]")
     assert out.count(": ok: ") == 2
     assert call("check", text=text.replace("[1, 4]", "[1, 5]"))[0] == 2
+
+
+def test_a_name_that_cannot_select_is_the_only_fault_it_makes(call: Call) -> None:
+    status, out, err = call("check", text=FILE.replace("override_wide", '"override_a b"'))
+    assert status == 2
+    assert [line.split(": ")[2] for line in err] == ["override_a b"]
+    assert "override_a b" not in out
+
+
+def test_an_allocation_is_read_once_for_all_variants(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [{"name": name, "address": f"192.0.2.{index}"} for index, name in enumerate("ab", 1)]
+    Path("nodes.json").write_text(json.dumps({"nodes": nodes}))
+    seen: list[str] = []
+
+    def counted(path: Path, shown: str) -> Node:
+        seen.append(shown)
+        return read(path, shown)
+
+    monkeypatch.setattr("inferlane.allocation_file.read", counted)
+    status, out, _ = call("plan", "--allocation", "nodes.json")
+    assert (status, seen) == (0, ["nodes.json"])
+    assert out.count("=== v.yaml:") == 3
