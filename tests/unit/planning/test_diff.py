@@ -135,10 +135,10 @@ def test_an_address_that_is_none_is_left_as_it_is(address: str) -> None:
     assert symbolic(plan).addresses == {"n0": address}
 
 
-def test_a_difference_grows_with_the_plan_and_not_faster() -> None:
-    def calls(workers: int) -> int:
+def test_workers_that_differ_alike_are_told_once_however_many_there_are() -> None:
+    def length(workers: int) -> int:
         roles = {"agg": {"nodes": workers, "workers": workers, "gpus": 8}}
         plans = [plan_of(recipe_block("sglang", "sglang-router", roles, environment={"A": value})) for value in "12"]
         return len(as_text(compare(plans[0], plans[1]), ("a", "b")))
 
-    assert calls(64) < calls(8) + 40
+    assert length(64) < length(8) + 40
