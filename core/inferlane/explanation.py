@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from inferlane.errors import UsageFault
 from inferlane.planning import Shape, bind
 from inferlane.planning.allocation import Allocation
 from inferlane.preparation import Prepared, Request
@@ -30,4 +31,12 @@ def plan_on(
     provenance = Provenance(prepared, request)
     origins = Origins(provenance.place, provenance.spelled, provenance.replaced)
     made = prepared.plan(shape, origins)
-    return bind(made, known), origins.text(made, explain, known)
+    try:
+        text = origins.text(made, explain, known)
+    except UsageFault:
+        place = prepared.resolved.source.origin(explain)
+        if place is None:
+            raise
+        shapes = "it shapes the plan; no argument, variable, port or gate is it"
+        text = f"where it comes from\n  {explain}  <- {place}: {shapes}"
+    return bind(made, known), text

@@ -163,3 +163,8 @@ def test_what_is_no_plan_is_a_usage_error(
         (tmp_path / name).write_text(text)
     assert main(["diff", QUICKSTART, str(tmp_path / name)]) == 2
     assert why in capsys.readouterr().err
+
+
+def test_a_recipe_path_that_only_shapes_the_plan_is_explained_by_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", str(ROOT / "examples/quickstart.yaml"), "--explain", "roles.decode.workers"]) == 0
+    assert "quickstart.yaml:23:" in capsys.readouterr().out
