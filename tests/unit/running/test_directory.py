@@ -105,8 +105,9 @@ def test_a_lost_run_is_not_ready_though_it_once_was(tmp_path: Path) -> None:
 
 def test_a_full_disk_does_not_end_a_run_by_its_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "chmod", lambda path, mode: None)  # the device is everybody's
-    events = EventLog(Path("/dev/full"), Redactor([]))
-    with events:
+    with pytest.raises(OSError, match="No space left"), Path("/dev/full").open("a", buffering=1) as full:
+        full.write("so it is full\n")
+    with EventLog(Path("/dev/full"), Redactor([])) as events:
         events.write("run.start")
         events.write("run.end")
 
