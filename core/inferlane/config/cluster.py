@@ -41,6 +41,7 @@ class Cluster(Block):
         default=None, description="null turns the accelerator's exporter off; absent keeps it"
     )
     model_paths: Names = Field(default={}, description="alias: path")
+    default_container: OptionalText = Field(default=None, description="image, or alias, for recipes that name none")
     containers: Names = Field(default={}, description="alias: image")
     default_mounts: Annotated[dict[Line, Line], BeforeValidator(empty_mapping)] = Field(
         default={}, description="host: container"

@@ -23,6 +23,7 @@ _FILLED: tuple[tuple[str, Path], ...] = (
     ("default_account", ("slurm", "account")),
     ("default_partition", ("slurm", "partition")),
     ("default_time_limit", ("slurm", "time_limit")),
+    ("default_container", ("model", "container")),
     ("default_health_check", ("health_check",)),
     ("default_host_setup", ("host_setup",)),
 )

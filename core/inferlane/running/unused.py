@@ -10,7 +10,8 @@ RECIPE = (
 )
 ROLE = ("container", "srun_options")
 CLUSTER = (
-    *("containers", "default_account", "default_bash_preamble", "default_host_setup", "default_mounts"),
+    *("containers", "default_account", "default_bash_preamble", "default_container", "default_host_setup"),
+    "default_mounts",
     *("default_partition", "default_sbatch_directives", "default_time_limit", "gpu_sbatch_directive"),
     *("network_interface", "python", "runtime_config_transport", "use_exclusive_sbatch_directive"),
     *("use_gpus_per_node_directive", "use_segment_sbatch_directive"),

@@ -140,6 +140,7 @@ RECIPE: list[Case] = [
 CLUSTER: list[Case] = [
     ("cluster", "site", "acts"),
     ("default_account", "team", "acts"),
+    ("default_container", "image:1", "acts"),
     ("default_partition", "long", "acts"),
     ("default_time_limit", "1:00:00", "acts"),
     ("gpus_per_node", 8, "acts"),

@@ -130,3 +130,11 @@ def test_problems_are_reported_with_positions_in_both_files_in_order(recipe: Rec
         "recipe.yaml:8:3: roles.agg.args.tp: too large",
         "no place",
     ]
+
+
+def test_the_sites_container_is_for_recipes_that_name_none_and_may_be_an_alias(
+    recipe: Recipes, cluster: Clusters
+) -> None:
+    site = cluster(SITE + "default_container: image\n")
+    assert resolve(recipe(), site).recipe.model.container == "/images/image.sqsh"
+    assert resolve(recipe(sets=("model.container=own:1",)), site).recipe.model.container == "own:1"
