@@ -73,7 +73,8 @@ class Prepared(msgspec.Struct, frozen=True):
         lines = self.lines([*self.resolved.unresolved, *plan.warnings])
         if self.resolved.inert:
             lines.append(f"note: no effect here: {', '.join(self.resolved.inert)}")
-        return lines
+        idle = [switch.origin for switch in self.plugins.idle_switches()]
+        return [*lines, *(f"warning: {origin}: nothing installed is called so" for origin in idle)]
 
     def lines(self, problems: Sequence[Problem]) -> list[str]:
         """Problems as lines for a person, sorted by place."""

@@ -139,3 +139,8 @@ def test_an_argument_from_the_engine_block_is_explained_by_its_line(capsys: pyte
 def test_true_is_no_number_in_a_plugins_block(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", QUICKSTART, "--set", f"{path}=true"]) == 2
     assert f"{path}: must be a number, not true" in capsys.readouterr().err
+
+
+def test_a_switch_that_matches_nothing_installed_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--disable", "inferlane-sglan", "check", QUICKSTART]) == 0
+    assert "inferlane-sglan: nothing installed is called so" in capsys.readouterr().err
