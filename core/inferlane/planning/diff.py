@@ -13,7 +13,7 @@ import msgspec
 
 from inferlane.planning.bind import TOKEN, decode, encode
 from inferlane.planning.explain import alike, compact
-from inferlane.planning.show import check_text
+from inferlane.planning.show import gate_text
 from inferlane.planning.traces import words_by_flag
 from inferlane.values import Gate, Plan, PlannedProcess
 
@@ -179,7 +179,7 @@ def _gates(before: Sequence[Gate], after: Sequence[Gate]) -> Iterator[Change]:
     old, new = _by_name(before), _by_name(after)
     for name in dict.fromkeys((*old, *new)):
         pair = (old.get(name, []), new.get(name, []))
-        first, second = (" and ".join(map(_gate, gates)) if gates else None for gates in pair)
+        first, second = (" and ".join(map(gate_text, gates)) if gates else None for gates in pair)
         if pair[0] != pair[1] and first == second:
             first, second = (msgspec.json.encode(gates).decode() for gates in pair)
         yield from _changes(
@@ -192,11 +192,6 @@ def _by_name(gates: Sequence[Gate]) -> Mapping[str, list[Gate]]:
     for gate in gates:
         found[gate.name].append(gate)
     return found
-
-
-def _gate(gate: Gate) -> str:
-    limit = f", within {gate.timeout_s:g} s" if gate.timeout_s is not None else ""
-    return f"before {gate.before}{limit}: {'; '.join(check_text(check) for check in gate.checks)}"
 
 
 def _upstreams(plan: Plan) -> dict[str, str]:

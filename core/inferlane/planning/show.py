@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from inferlane.planning.bind import TOKEN, encode
-from inferlane.values import Check, FileCheck, HttpCheck, LogCheck, Plan, PlannedProcess, PluginCheck, Rows
+from inferlane.values import Check, FileCheck, Gate, HttpCheck, LogCheck, Plan, PlannedProcess, PluginCheck, Rows
 
 
 def as_json(plan: Plan) -> str:
@@ -79,6 +79,12 @@ def _ports(process: PlannedProcess) -> list[str]:
 def _listed(rows: Rows) -> str:
     kinds = [value for values in rows.where.values() for value in values if isinstance(value, str)]
     return " ".join([str(rows.at_least), *kinds])
+
+
+def gate_text(gate: Gate) -> str:
+    """What a gate waits for, before which phase and how long."""
+    limit = f", within {gate.timeout_s:g} s" if gate.timeout_s is not None else ""
+    return f"before {gate.before}{limit}: {'; '.join(check_text(check) for check in gate.checks)}"
 
 
 def check_text(check: Check) -> str:

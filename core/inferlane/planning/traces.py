@@ -14,7 +14,7 @@ from inferlane.planning.drafts import Draft
 from inferlane.planning.environment import Trace
 from inferlane.planning.port_plan import public_number
 from inferlane.planning.shape import Shape
-from inferlane.planning.show import check_text
+from inferlane.planning.show import gate_text
 from inferlane.plugins import Owner
 from inferlane.values import Command, Gate, PlannedProcess, RouterLayout, Run
 
@@ -132,9 +132,7 @@ class _Holders:
 def tell_gates(trace: Trace, process: str, gates: Sequence[Gate], origin: str) -> None:
     """Each gate, of a process or of the run (``""``)."""
     for gate in gates:
-        limit = f", within {gate.timeout_s:g} s" if gate.timeout_s is not None else ""
-        checks = "; ".join(check_text(check) for check in gate.checks)
-        trace(process, f"gate.{gate.name}", origin, f"before {gate.before}{limit}: {checks}")
+        trace(process, f"gate.{gate.name}", origin, gate_text(gate))
 
 
 def tell_run(trace: Trace, recipe: Recipe, cluster: Cluster, run: Run, accelerator: str) -> None:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.machinery import PathFinder
+
+from inferlane.errors import RunFault
+
+_ANSWER_S = 60.0
 
 
 class Programs:
@@ -34,6 +39,14 @@ def _find_module(program: tuple[str, ...]) -> tuple[str, ...] | None:
     python = shutil.which(program[0])
     if python is None:
         return None
+    return program if has_module(python, package) else None
+
+
+def has_module(python: str, package: str, env: Mapping[str, str] | None = None) -> bool:
+    """Whether another interpreter finds ``package``, without importing it. ``RunFault`` if it does not answer."""
     question = f"import importlib.util as u, sys; sys.exit(u.find_spec({package!r}) is None)"
-    answer = subprocess.run([python, "-c", question], capture_output=True, timeout=30, check=False)
-    return program if answer.returncode == 0 else None
+    try:
+        asked = subprocess.run([python, "-c", question], env=env, capture_output=True, timeout=_ANSWER_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise RunFault(f"{python} did not say within {_ANSWER_S:.0f} s whether it has the module '{package}'") from None
+    return asked.returncode == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 
 from inferlane.errors import RunFault
 from inferlane.planning.bind import tokens
+from inferlane.rehearsal.programs import has_module
 from inferlane.running.addresses import Listener, holders
 from inferlane.running.judge import compiled
 from inferlane.values import HttpCheck, LogCheck, Need, Plan, PlannedProcess
@@ -92,10 +92,8 @@ def _module_fault(
     python, package = process.program[0], process.program[2].partition(".")[0]
     key = (python, package, environment.get("PATH", ""), environment.get("PYTHONPATH", ""))
     if key not in known:
-        question = f"import importlib.util as u, sys; sys.exit(u.find_spec({package!r}) is None)"
         program = shutil.which(python, path=environment.get("PATH", "")) or python
-        asked = subprocess.run([program, "-c", question], env=environment, capture_output=True, check=False, timeout=60)
-        known[key] = asked.returncode == 0
+        known[key] = has_module(program, package, environment)
     if known[key]:
         return []
     how = process.twin.install if process.twin is not None and process.twin.install else "install it"
