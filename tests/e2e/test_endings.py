@@ -93,7 +93,7 @@ def test_sigkill_of_the_supervisor_leaves_nothing_and_the_guardian_writes_the_ve
     run = start(served(BENCH, options=("orphan=1",)))
     run.wait_for("process.start", process="bench")
     below = proc.descendants(run.popen.pid)
-    os.kill(run.supervisor(), signal.SIGKILL)
+    run.kill("supervisor")
     code, out = run.end()
     assert code == 1
     assert "supervisor was killed by signal 9" in out
@@ -105,7 +105,7 @@ def test_sigkill_of_the_guardian_leaves_nothing(start: Start) -> None:
     run = start(served(BENCH, options=("orphan=1",)))
     run.wait_for("process.start", process="bench")
     below = proc.descendants(run.popen.pid)
-    os.kill(run.popen.pid, signal.SIGKILL)
+    run.kill("guardian")
     assert _gone(below, 10)
     run.popen.communicate(timeout=5)
     assert run.verdict()["cause"]["message"] == "the guardian process is gone"
@@ -115,10 +115,7 @@ def test_what_survives_a_sigkill_of_both_is_ended_by_the_next_run(start: Start) 
     run = start(served(BENCH, options=("orphan=1",)))
     run.wait_for("process.start", process="bench")
     run_id, below = run.folder.name, proc.descendants(run.popen.pid)
-    supervisor = run.supervisor()
-    os.kill(run.popen.pid, signal.SIGSTOP)  # so that it cannot act on the other's death
-    os.kill(supervisor, signal.SIGKILL)
-    os.kill(run.popen.pid, signal.SIGKILL)
+    run.kill("guardian", "supervisor")
     run.popen.communicate(timeout=5)
     time.sleep(0.2)
     left = carriers(run_id)
