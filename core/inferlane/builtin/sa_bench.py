@@ -24,6 +24,7 @@ from inferlane.api import (
     hookimpl,
 )
 from inferlane.builtin.benchmark_keys import unused
+from inferlane.builtin.load_points import summarise
 from inferlane.builtin.unsupported import Unsupported
 from inferlane.load.spec import Gpus, LoadSpec
 
@@ -120,6 +121,12 @@ class SaBenchConfig(BenchmarkConfig):
         default=None, description="a level ends when no request ended for so long; default: by shape"
     )
     max_error_share: float = Field(default=0.0, ge=0, le=1, description="failed requests that a valid point may have")
+    min_output_share: float = Field(
+        default=0.9,
+        ge=0,
+        le=1,
+        description="share of the tokens asked for that a valid point's answers have on average; 0 accepts any length",
+    )
     stop_on_invalid: bool = Field(default=True, description="the first invalid level is the last")
     seed: int = Field(default=0, description="of prompts, lengths and pauses")
     placement: Unsupported = Field(default=None, description="not supported yet")
@@ -212,6 +219,7 @@ def load_spec(benchmark: SaBenchConfig, run: Run) -> LoadSpec:
         request_timeout_s=benchmark.request_timeout_seconds,
         stall_timeout_s=benchmark.stall_timeout_seconds,
         max_error_share=benchmark.max_error_share,
+        min_output_share=benchmark.min_output_share,
         stop_on_invalid=benchmark.stop_on_invalid,
         tokenizer=_tokenizer(benchmark),
         seed=benchmark.seed,
@@ -224,75 +232,7 @@ def _gpus(fleet: Fleet) -> Gpus:
     return Gpus(total=sum(held.values()), prefill=held.get("prefill", 0), decode=held.get("decode", 0))
 
 
-class _Settings(msgspec.Struct):
-    concurrencies: tuple[int, ...]
-
-
-class _Point(msgspec.Struct):
-    """What the summary needs of a result file."""
-
-    valid: bool
-    reason: str
-    max_concurrency: int
-    num_prompts: int
-    completed: int
-    failed: int
-    cancelled: int
-    settings: _Settings
-    median_ttft_ms: float | None = None
-    p99_ttft_ms: float | None = None
-    median_tpot_ms: float | None = None
-    median_e2el_ms: float | None = None
-    output_throughput: float | None = None
-    output_throughput_per_gpu: float | None = None
-    output_throughput_per_user: float | None = None
-
-
 @hookimpl
 def inferlane_benchmark_summary(benchmark: SaBenchConfig, outputs: Mapping[str, str]) -> Summary:
     """Ok when every level of the sweep left a valid result."""
-    points, faults = _points(outputs)
-    faults += [f"concurrency {point.max_concurrency}: {point.reason}" for point in points if not point.valid]
-    wanted = points[0].settings.concurrencies if points else benchmark.concurrencies
-    ran = {point.max_concurrency for point in points}
-    missing = [str(level) for level in wanted if level not in ran]
-    if missing:
-        faults.append(f"no result for concurrency {', '.join(missing)}; see the benchmark's log")
-    return Summary(
-        ok=not faults,
-        requests=sum(point.num_prompts for point in points),
-        errors=sum(point.failed for point in points),
-        cancelled=sum(point.cancelled for point in points),
-        message="; ".join(faults),
-        rows=tuple(_row(point) for point in points),
-    )
-
-
-def _points(outputs: Mapping[str, str]) -> tuple[list[_Point], list[str]]:
-    points, faults = [], []
-    for name, text in sorted(outputs.items()):
-        try:
-            points.append(msgspec.json.decode(text, type=_Point))
-        except msgspec.MsgspecError as error:
-            faults.append(f"{name}: not a result file: {error}")
-    return sorted(points, key=lambda point: point.max_concurrency), faults
-
-
-def _row(point: _Point) -> Mapping[str, float | int | str]:
-    numbers = {
-        "ttft_p50_ms": point.median_ttft_ms,
-        "ttft_p99_ms": point.p99_ttft_ms,
-        "tpot_p50_ms": point.median_tpot_ms,
-        "e2e_p50_ms": point.median_e2el_ms,
-        "output_tokens_per_s": point.output_throughput,
-        "output_tokens_per_s_per_gpu": point.output_throughput_per_gpu,
-        "output_tokens_per_s_per_user": point.output_throughput_per_user,
-    }
-    return {
-        "concurrency": point.max_concurrency,
-        "requests": point.num_prompts,
-        "ok": point.completed,
-        "errors": point.failed,
-        "cancelled": point.cancelled,
-        **{name: "-" if value is None else round(value, 3) for name, value in numbers.items()},
-    }
+    return summarise(outputs, benchmark.concurrencies)

@@ -12,9 +12,12 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from inferlane.errors import EXIT_FAILED, EXIT_OK, InferlaneError, UsageFault
+from inferlane.load.say import say, settle
 from inferlane.load.spec import LoadSpec, read_spec
 
 SPARE_FILES = 64
@@ -32,41 +35,54 @@ def main() -> int:
         _allow_connections(max(spec.concurrencies))
         return run_load(spec)
     except InferlaneError as fault:
-        print(f"inferlane.load: {fault}", file=sys.stderr)
+        say(f"inferlane.load: {fault}", sys.stderr)
         return fault.exit_code
+    finally:
+        settle(sys.stdout)
+        settle(sys.stderr)
 
 
 def run_load(spec: LoadSpec) -> int:
     """Run a sweep in this process, printing progress and the table; the result is the exit code."""
     if spec.capped:
-        print(f"capped for the rehearsal: {spec.capped}", flush=True)
+        say(f"capped for the rehearsal: {spec.capped}", sys.stdout)
     return asyncio.run(_sweep(spec))
 
 
 async def _sweep(spec: LoadSpec) -> int:
     from inferlane.load.level import Stop
-    from inferlane.load.results import folder, table
+    from inferlane.load.results import Unwritable
     from inferlane.load.sweep import Sweep
 
     stop = Stop()
     for number in SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, stop.set, int(number))
     sweep = Sweep(spec, stop, sys.stdout)
+    broken = False
     try:
         await sweep.run()
-    except OSError as error:
-        raise InferlaneError(f"{folder(spec)}: results can not be written: {error.strerror or error}") from None
-    print(table(sweep.points), flush=True)
-    print(f"results: {folder(spec)}", flush=True)
-    invalid = [point for point in sweep.points if not point["valid"]]
-    for point in invalid:
-        print(f"inferlane.load: concurrency {point['max_concurrency']} is invalid: {point['reason']}", file=sys.stderr)
-    skipped = spec.concurrencies[len(sweep.points) :]
-    if skipped:
-        print(f"inferlane.load: not run: concurrency {', '.join(map(str, skipped))}", file=sys.stderr)
+    except Unwritable as fault:
+        broken = True
+        say(f"inferlane.load: {fault}", sys.stderr)
+    bad = _report(spec, sweep.points)
     if stop.signal:
         return 128 + stop.signal
-    return EXIT_FAILED if invalid or skipped else EXIT_OK
+    return EXIT_FAILED if bad or broken else EXIT_OK
+
+
+def _report(spec: LoadSpec, points: Sequence[Mapping[str, Any]]) -> bool:
+    """Print the table and what is wrong; whether anything is."""
+    from inferlane.load.results import folder, table
+
+    say(table(points), sys.stdout)
+    say(f"results: {folder(spec)}", sys.stdout)
+    invalid = [point for point in points if not point["valid"]]
+    for point in invalid:
+        say(f"inferlane.load: concurrency {point['max_concurrency']} is invalid: {point['reason']}", sys.stderr)
+    skipped = spec.concurrencies[len(points) :]
+    if skipped:
+        say(f"inferlane.load: not run: concurrency {', '.join(map(str, skipped))}", sys.stderr)
+    return bool(invalid or skipped)
 
 
 def _allow_connections(concurrency: int) -> None:

@@ -150,8 +150,9 @@ class _Stream:
             return "server_error", f"the server ended the request with finish_reason {self.finish_reason!r}"
         if tokens == 0:
             return "zero_tokens", f"no token came back, {ask.osl} were asked for"
-        # Chunks may hold several tokens, so their number proves nothing; a server that stopped by itself said why.
-        if not estimated and tokens != ask.osl and self.finish_reason in (None, "length"):
+        # Chunks may hold several tokens, so their number proves nothing; a server that stopped by itself said why, and
+        # no reason explains more tokens than the most that were asked for.
+        if not estimated and tokens != ask.osl and (tokens > ask.osl or self.finish_reason in (None, "length")):
             return "wrong_count", f"{tokens} tokens came back, {ask.osl} were asked for"
         return "", ""
 

@@ -8,10 +8,11 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Literal
 
+from inferlane.errors import InferlaneError
 from inferlane.load.client import Outcome
 from inferlane.load.prompts import Ask
 
-End = Literal["finished", "time is up", "stalled", "stopped"]
+End = Literal["finished", "time is up", "stalled", "stopped", "broken"]
 
 
 class Stop:
@@ -50,7 +51,8 @@ class Level:
     """Sends requests, at most ``concurrency`` at a time, and tells ``record`` what became of each.
 
     ``record(ask, started, outcome)``: ``started`` in seconds since the level began; a request that was cut off has the
-    kind ``cancelled``. ``rate``: requests per second (Poisson), ``None`` = no pause between them.
+    kind ``cancelled``. A ``record`` that raises ends the level: it is then ``broken``, and ``fault`` says why.
+    ``rate``: requests per second (Poisson), ``None`` = no pause between them.
     """
 
     def __init__(
@@ -73,10 +75,13 @@ class Level:
         self._slots = asyncio.Semaphore(concurrency)
         self._open: set[asyncio.Future[Outcome]] = set()
         self._began = self._moved = time.perf_counter()
+        self._broken = asyncio.Event()
         self._crash: BaseException | None = None
+        self.fault = ""
         self.sent = 0
         self.peak = 0
         self.seconds = 0.0
+        self.started_at_unix = self.ended_at_unix = time.time()
 
     @property
     def in_flight(self) -> int:
@@ -86,23 +91,35 @@ class Level:
     async def run(self, asks: Iterable[Ask], stop: Stop) -> End:
         """Send all of them and wait; ends early on a stall, on ``stop``, or when the time is up."""
         self._began = self._moved = time.perf_counter()
+        self.started_at_unix = time.time()
         waits: dict[asyncio.Future[Any], End] = {
             asyncio.ensure_future(self._dispatch(asks)): "finished",
             asyncio.ensure_future(stop.wait()): "stopped",
             asyncio.ensure_future(self._stall()): "stalled",
+            asyncio.ensure_future(self._broken.wait()): "broken",
         }
         if self._duration_s is not None:
             waits[asyncio.ensure_future(asyncio.sleep(self._duration_s))] = "time is up"
         done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         self.seconds = time.perf_counter() - self._began
-        await _cancel(waits)
-        await _cancel(self._open)
+        self.ended_at_unix = time.time()
+        # All at once: a request that were left for one more turn of the loop could end after the level did.
+        await _cancel([*waits, *self._open])
         await asyncio.sleep(0)  # lets the callbacks of the cancelled run
-        if self._crash is not None:
+        if self._crash is not None and not self.fault:
             raise self._crash
+        if self.fault:
+            return "broken"
         for wait in done:
             wait.result()
         return next(end for wait, end in waits.items() if wait in done)
+
+    def fail(self, crash: BaseException) -> None:
+        """End the level; a fault that a user can mend becomes its ``fault``, and any other is raised by :meth:`run`."""
+        if self._crash is None:
+            self._crash = crash
+            self.fault = str(crash) if isinstance(crash, InferlaneError) else ""
+        self._broken.set()
 
     async def _dispatch(self, asks: Iterable[Ask]) -> None:
         due = time.perf_counter()
@@ -132,12 +149,12 @@ class Level:
         self._slots.release()
         self._moved = time.perf_counter()
         if not task.cancelled() and (crash := task.exception()) is not None:
-            self._crash = self._crash or crash
+            self.fail(crash)
             return
         try:
             self._record(ask, started, Outcome(kind="cancelled") if task.cancelled() else task.result())
-        except OSError as full:  # a result that cannot be kept ends the level
-            self._crash = self._crash or full
+        except Exception as crash:  # noqa: BLE001 - a result that cannot be kept ends the level
+            self.fail(crash)
 
     async def _stall(self) -> None:
         while not self._open or time.perf_counter() - self._moved < self._stall_s:

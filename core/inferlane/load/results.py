@@ -1,15 +1,14 @@
-"""Result files and the table."""
+"""Result files, whether they can be written, and the table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
-from inferlane.load.client import Outcome
-from inferlane.load.prompts import Ask
+from inferlane.errors import InferlaneError
 from inferlane.load.spec import LoadSpec
 from inferlane.running.files import write_whole
 
@@ -26,53 +25,37 @@ def folder(spec: LoadSpec) -> Path:
     return Path(spec.results) / f"sa-bench_isl_{spec.isl}_osl_{spec.osl}"
 
 
+class Unwritable(InferlaneError):  # noqa: N818 - a fault that a user can mend
+    """A result could not be kept; those of finished points are not touched by it."""
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(f"{path} can not be written: {error.strerror or error}; free space there or choose another -o")
+
+
+def result_path(spec: LoadSpec, concurrency: int) -> Path:
+    """The result file of one level."""
+    return folder(spec) / f"results_{stem(spec, concurrency)}.json"
+
+
+def forget(spec: LoadSpec) -> None:
+    """Remove results that an earlier sweep left for these levels, so that none stands for a level of this one."""
+    for concurrency in spec.concurrencies:
+        path = result_path(spec, concurrency)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise Unwritable(path, error) from None
+
+
 def write_point(spec: LoadSpec, concurrency: int, point: Mapping[str, Any]) -> Path:
-    """Write the result of one level so that a reader sees all of it or nothing."""
-    path = folder(spec) / f"results_{stem(spec, concurrency)}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, msgspec.json.format(msgspec.json.encode(point), indent=2))
-    return path
-
-
-class RequestLog:
-    """One JSON line per measured request, in the order they ended."""
-
-    def __init__(self, spec: LoadSpec, concurrency: int) -> None:
-        path = folder(spec) / f"requests_{stem(spec, concurrency)}.jsonl"
+    """Write the result of one level so that a reader sees all of it or nothing. Raises :class:`Unwritable`."""
+    path = result_path(spec, concurrency)
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: IO[bytes] = path.open("wb")
-
-    def add(self, ask: Ask, started: float, outcome: Outcome) -> None:
-        """Append one request; ``started`` in seconds since the level began."""
-        line = {
-            "index": ask.index,
-            "status": outcome.kind or "ok",
-            "message": outcome.message,
-            "started_s": round(started, 6),
-            "isl": ask.isl,
-            "osl": ask.osl,
-            "input_tokens": outcome.input_tokens,
-            "output_tokens": outcome.output_tokens,
-            "estimated": outcome.estimated,
-            "finish_reason": outcome.finish_reason,
-            "ttft_ms": _ms(outcome.ttft_us),
-            "tpot_ms": _ms(outcome.tpot_us),
-            "e2el_ms": _ms(outcome.e2e_us),
-            "max_itl_ms": _ms(max(outcome.gaps_us, default=None)),
-        }
-        self._file.write(msgspec.json.encode(line) + b"\n")
-
-    def flush(self) -> None:
-        """Hand what was written to the system."""
-        self._file.flush()
-
-    def close(self) -> None:
-        """Write the rest and close."""
-        self._file.close()
-
-
-def _ms(microseconds: int | None) -> float | None:
-    return None if microseconds is None else microseconds / 1000
+        write_whole(path, msgspec.json.format(msgspec.json.encode(point), indent=2))
+    except OSError as error:
+        raise Unwritable(path, error) from None
+    return path
 
 
 COLUMNS: tuple[tuple[str, str, int], ...] = (

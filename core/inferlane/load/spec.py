@@ -41,7 +41,8 @@ class LoadSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ``use_chat_template``: ask ``/v1/chat/completions``, where the server applies its template, instead of
     ``/v1/completions``. ``request_timeout_s``, ``stall_timeout_s`` (no request ended for that long): ``None`` = scaled
     by the shape, see :meth:`request_limit` and :meth:`stall_limit`. ``max_error_share``: failed requests that a valid
-    point may have. ``tokenizer``: a local path; ``None`` = prompt lengths are calibrated against the server's counts.
+    point may have. ``min_output_share``: of the tokens asked for, how many must come back on average; 0 accepts any
+    length. ``tokenizer``: a local path; ``None`` = prompt lengths are calibrated against the server's counts.
     ``capped``: what a rehearsal changed.
     """
 
@@ -64,6 +65,7 @@ class LoadSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     request_timeout_s: Seconds | None = None
     stall_timeout_s: Seconds | None = None
     max_error_share: Share = 0.0
+    min_output_share: Share = 0.9
     stop_on_invalid: bool = True
     tokenizer: str | None = None
     seed: int = 0

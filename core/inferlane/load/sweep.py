@@ -15,10 +15,12 @@ from inferlane.load.client import Outcome, Target, complete, session, target
 from inferlane.load.lag import LagMeter, Saturation
 from inferlane.load.level import End, Level, Stop
 from inferlane.load.prompts import Ask, Lengths, asks
-from inferlane.load.results import RequestLog, write_point
+from inferlane.load.request_log import RequestLog
+from inferlane.load.results import Unwritable, forget, write_point
+from inferlane.load.say import say
 from inferlane.load.spec import LoadSpec
 from inferlane.load.tally import Tally
-from inferlane.load.verdict import Seen, point
+from inferlane.load.verdict import Seen, counted, point
 
 
 class Sweep:
@@ -29,22 +31,35 @@ class Sweep:
         self._stop = stop
         self._out = out
         self._target: Target = target(spec.endpoint, spec.model, spec.use_chat_template)
+        self._wall, self._began = time.time(), time.monotonic()
         self.points: list[Mapping[str, Any]] = []
 
     async def run(self) -> None:
-        """Run until the last level, the first invalid one, or a signal."""
+        """Run until the last level, the first invalid one, a result that cannot be kept, or a signal.
+
+        Raises :class:`Unwritable` when not even a level can be begun.
+        """
         lengths: Lengths | None = None
+        forget(self._spec)
         for concurrency in self._spec.concurrencies:
             async with session(concurrency, self._spec.reuse_http_connections) as http:
                 if lengths is None:
                     lengths = await self._calibrate(http, concurrency)
-                point = await self._level(http, concurrency, lengths)
+                point = self._keep(concurrency, await self._level(http, concurrency, lengths))
             self.points.append(point)
-            write_point(self._spec, concurrency, point)
             for warning in point["warnings"]:
                 self._say(f"concurrency {concurrency}: warning: {warning}")
-            if self._stop.signal or (not point["valid"] and self._spec.stop_on_invalid):
+            over = self._stop.signal or point["end"] == "broken"
+            if over or (not point["valid"] and self._spec.stop_on_invalid):
                 return
+
+    def _keep(self, concurrency: int, point: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            write_point(self._spec, concurrency, point)
+        except Unwritable as fault:
+            reason = "; ".join(filter(None, (str(fault), point["reason"])))
+            return {**point, "valid": False, "reason": reason, "end": "broken"}
+        return point
 
     async def _calibrate(self, http: aiohttp.ClientSession, concurrency: int) -> Lengths:
         limit = self._spec.stall_limit(concurrency)
@@ -58,26 +73,39 @@ class Sweep:
         wanted = spec.measured(concurrency)
         log, meter = RequestLog(spec, concurrency), LagMeter()
         level = self._batch(http, concurrency, tally, log, warm_up=False)
-        started, end, lag = time.time(), ready, Saturation()
+        end, lag = ready, Saturation()
         if ready == "finished":
             work = asks(spec, lengths, f"{spec.seed}/{concurrency}", wanted)
             meter.start()
             async with self._progress(concurrency, level, tally, log, wanted):
                 end = await level.run(work, self._stop)
             lag = await meter.stop()
-        log.close()
+        fault = level.fault
+        try:
+            log.close()
+        except Unwritable as full:
+            end, fault = "broken", fault or str(full)
+        monotonic = time.monotonic() - self._began
         seen = Seen(
-            started_at_unix=started,
+            started_at_unix=level.started_at_unix,
+            ended_at_unix=level.ended_at_unix,
             end=end,
+            fault=fault,
             warmed_up=ready == "finished",
             warmup=warmup,
+            asked=wanted,
             sent=level.sent,
-            not_sent=0 if wanted is None or end == "time is up" else wanted - level.sent,
             peak_in_flight=level.peak,
             seconds=level.seconds,
+            sweep_s=monotonic,
+            sweep_off_s=time.time() - self._wall - monotonic,
+            log=log.path.name,
+            logged=log.lines(),
             lengths=lengths,
             lag=lag,
         )
+        told = ", ".join(f"{name} {count}" for name, count in counted(tally, seen).items())
+        self._say(f"concurrency {concurrency}: {told}")
         return point(spec, concurrency, tally, seen)
 
     async def _warm_up(
@@ -118,7 +146,7 @@ class Sweep:
             return await complete(http, self._target, ask, limit)
 
         def record(ask: Ask, started: float, outcome: Outcome) -> None:
-            tally.add(ask, outcome)
+            tally.add(ask, outcome, started)
             if log is not None:
                 log.add(ask, started, outcome)
 
@@ -149,7 +177,10 @@ class Sweep:
                 pace = f"{tally.tokens_out / seconds:.0f} tok/s"
                 self._say(f"concurrency {concurrency} {what}: {done} done, {rest}, {pace}")
                 if log is not None:
-                    log.flush()
+                    try:
+                        log.flush()
+                    except Unwritable as full:
+                        level.fail(full)
 
         task = asyncio.create_task(tell())
         try:
@@ -159,4 +190,4 @@ class Sweep:
             await asyncio.gather(task, return_exceptions=True)
 
     def _say(self, text: str) -> None:
-        print(text, file=self._out, flush=True)
+        say(text, self._out)

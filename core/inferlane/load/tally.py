@@ -20,6 +20,8 @@ class Tally:
         self.errors: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
         self.asked_in = self.tokens_in = self.tokens_out = 0
+        self.counted_asked = self.counted_out = self.backwards = self._request_us = 0
+        self.last_end_s = 0.0
         self._ttft, self._tpot, self._itl, self._e2e = (Distribution() for _ in range(4))
 
     @property
@@ -27,8 +29,13 @@ class Tally:
         """Requests that ended badly; cancelled ones are not among them."""
         return self.errors.total()
 
-    def add(self, ask: Ask, outcome: Outcome) -> None:
-        """Count one request."""
+    @property
+    def request_s(self) -> float:
+        """Seconds of all completed requests together."""
+        return self._request_us / 1_000_000
+
+    def add(self, ask: Ask, outcome: Outcome, started: float = 0.0) -> None:
+        """Count one request; ``started`` in seconds since the level began."""
         if outcome.kind == "cancelled":
             self.cancelled += 1
         elif outcome.kind:
@@ -36,6 +43,7 @@ class Tally:
             self.examples.setdefault(outcome.kind, outcome.message)
         else:
             self._completed(ask, outcome)
+            self._timed(started, outcome)
 
     def _completed(self, ask: Ask, outcome: Outcome) -> None:
         self.completed += 1
@@ -44,10 +52,19 @@ class Tally:
         self.asked_in += ask.isl
         self.tokens_in += ask.isl if outcome.input_tokens is None else outcome.input_tokens
         self.tokens_out += outcome.output_tokens
+        if not outcome.estimated:
+            self.counted_asked += ask.osl
+            self.counted_out += outcome.output_tokens
         for kept, value in ((self._ttft, outcome.ttft_us), (self._tpot, outcome.tpot_us), (self._e2e, outcome.e2e_us)):
             if value is not None:
                 kept.add(value)
         self._itl.update(outcome.gaps_us)
+
+    def _timed(self, started: float, outcome: Outcome) -> None:
+        taken = outcome.e2e_us or 0
+        self._request_us += taken
+        self.last_end_s = max(self.last_end_s, started + taken / 1_000_000)
+        self.backwards += (outcome.ttft_us or 0) > taken
 
     def latencies(self) -> Mapping[str, float | None]:
         """``{mean,median,p90,p95,p99,max}_{ttft,tpot,itl,e2el}_ms``: the names that other serving clients use too."""

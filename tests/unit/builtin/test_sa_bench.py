@@ -114,6 +114,7 @@ def point(concurrency: int, **changes: Any) -> str:
         "reason": "",
         "max_concurrency": concurrency,
         "num_prompts": 40,
+        "sent": 40,
         "completed": 40,
         "failed": 0,
         "cancelled": 0,

@@ -138,9 +138,21 @@ def test_an_answer_that_is_not_the_one_asked_for_is_an_error(server: Any, client
     assert client.point()["errors"] == {kind: 4}
 
 
-def test_a_length_that_the_server_explains_is_told_but_valid(server: Any, client: Any) -> None:
+def test_answers_that_are_too_short_make_a_point_invalid_with_the_numbers(server: Any, client: Any) -> None:
     server.mode = "stop"
     done = client.run()
+    point = client.point()
+    assert done.returncode == 1
+    assert list(point)[:2] == ["valid", "reason"]
+    assert point["reason"] == (
+        "answers had 1.0 tokens on average, 4.0 were asked for (25.0%, and min_output_share wants 90%)"
+    )
+    assert (point["completed"], point["total_output_tokens"]) == (8, 8)
+
+
+def test_a_length_that_the_server_explains_is_told_but_valid_when_any_length_will_do(server: Any, client: Any) -> None:
+    server.mode = "stop"
+    done = client.run(min_output_share=0)
     assert done.returncode == 0
     assert client.point()["stopped_short"] == 8
     assert "8 requests ended by the server's own stop" in done.stdout
