@@ -26,6 +26,7 @@ class Listener(NamedTuple):
 
     address: str
     port: int
+    inode: int = 0
 
 
 def listeners(tables: Iterable[Path] = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))) -> tuple[Listener, ...]:
@@ -34,13 +35,13 @@ def listeners(tables: Iterable[Path] = (Path("/proc/net/tcp"), Path("/proc/net/t
     for table in tables:
         try:
             lines = table.read_text().splitlines()[1:]
-        except OSError:
+        except (FileNotFoundError, PermissionError):
             continue
         for line in lines:
             fields = line.split()
             if fields[3] == _LISTEN:
                 raw, _, port = fields[1].partition(":")
-                found.append(Listener(_address(raw), int(port, 16)))
+                found.append(Listener(_address(raw), int(port, 16), int(fields[9])))
     return tuple(found)
 
 

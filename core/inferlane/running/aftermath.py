@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from inferlane.errors import EXIT_FAILED
+from inferlane.running import shm
 from inferlane.running.events import wall_time
 from inferlane.running.files import write_whole
 from inferlane.running.outcome import Cause, Outcome
@@ -17,7 +19,10 @@ def close_run(folder: Path, code: int, swept: Swept) -> bool:
     """Write ``run.json`` for a supervisor that left none, and remove its scratch folder. ``False``: it had left one."""
     record = read_owner(folder) or {}
     scratch = record.get("scratch")
+    memory: tuple[str, ...] = ()
     if isinstance(scratch, str):
+        removed, left = shm.remove(shm.recorded(Path(scratch) / shm.RECORD))
+        swept, memory = replace(swept, left=(*swept.left, *left)), tuple(removed)
         remove_scratch(Path(scratch))
     target = folder / "run.json"
     if target.exists():
@@ -39,6 +44,7 @@ def close_run(folder: Path, code: int, swept: Swept) -> bool:
         ),
         left=swept.left,
         swept=swept.killed,
+        memory=memory,
     )
     try:
         write_whole(target, msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")

@@ -40,4 +40,4 @@ def _already_over(run: RunDirectory) -> tuple[int, str]:
         clean = "everything is gone" if document.get("clean") else f"still there: {document.get('left')}"
         return EXIT_OK, f"{run.id} is over: {document.get('verdict')} (exit {document.get('exit_code')}); {clean}"
     ended = sweep_dead_runs()
-    return EXIT_OK, f"{run.id} is over without a verdict; {len(ended)} processes it had left behind were ended"
+    return EXIT_OK, f"{run.id} is over without a verdict; {len(ended.killed)} processes it had left behind were ended"

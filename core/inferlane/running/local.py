@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from inferlane.running.clients import Summarise
 from inferlane.running.directory import RunDirectory
 from inferlane.running.environment import environments, proxies_asked_for, revealed
 from inferlane.running.events import EventLog, wall_time
+from inferlane.running.housekeeping import Housekeeping, signals_again
 from inferlane.running.judge import JudgePlugin
 from inferlane.running.outcome import EXIT_CODES, Cause, Ended, Outcome
 from inferlane.running.report import Reporter, counted, reporter
@@ -84,8 +85,7 @@ def run_plan(
     flags.install()
     show = reporter(options.as_json, options.live)
     try:
-        for stray in sweep_dead_runs():
-            show.line(f"ended a process that a dead run had left behind: {stray}")
+        _tell_swept(show, sweep_dead_runs())
         for name in proxies_asked_for(options.pass_environment):
             show.line(f"note: {name} of pass_environment is never passed on; set it in the recipe's environment")
         return _LocalRun(plan, options, hooks or Hooks(), rehearsal, show, flags).run()
@@ -154,9 +154,12 @@ class _LocalRun:
         with EventLog(run.events, redactor) as events:
             events.write("run.start", id=run.id, processes=len(bound.processes), endpoint=bound.endpoint)
             supervisor = self._supervisor(bound, run, prepared, known, events)
-            ending = asyncio.run(supervisor.supervise())
+            house = Housekeeping(scratch, known.values())
+            ending = asyncio.run(house.attend(supervisor.supervise()))
             self._flags.install()  # the loop is gone, and with it its handlers; the verdict is still to come
-            swept = last_look(run.id)
+            signals_again()
+            swept = house.settle(last_look(run.id))
+            ending = replace(ending, warnings=(*ending.warnings, *house.warnings()))
             addresses.remove_dirs(scratch)
             outcome = self._outcome(bound, run, ending, supervisor.children.all(), swept)
             events.write("run.end", verdict=outcome.verdict, exit_code=outcome.exit_code, clean=outcome.clean)
@@ -227,6 +230,7 @@ class _LocalRun:
             processes=tuple(_ended(child) for child in children),
             swept=swept.killed,
             left=swept.left,
+            memory=swept.memory,
             timings=ending.timings,
             summary=ending.summary,
             served=ending.served,
@@ -250,6 +254,16 @@ class _LocalRun:
         )
         with contextlib.suppress(OSError):  # the fault itself is told in any case
             run.write("run.json", _document(outcome))
+
+
+def _tell_swept(show: Reporter, swept: Swept) -> None:
+    """What of dead runs was still there."""
+    for stray in swept.killed:
+        show.line(f"ended a process that a dead run had left behind: {stray}")
+    for segment in swept.memory:
+        show.line(f"removed shared memory that a dead run had left behind: {segment}")
+    for what in swept.left:
+        show.line(f"a dead run has left behind: {what}")
 
 
 def _document(outcome: Outcome) -> bytes:

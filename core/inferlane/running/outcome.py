@@ -24,9 +24,9 @@ EXIT_CODES: Mapping[VerdictWord, int] = {
 class Cause(Value, frozen=True, kw_only=True):
     """What ended the run first.
 
-    ``kind``: ``exit``, ``start``, ``fatal_log``, ``gate``, ``deadline``, ``generation``, ``benchmark``, ``signal``,
-    ``supervisor`` (it was killed) or ``internal``. ``exit_code`` and ``signal``: the process's own. ``log_tail``: the
-    last lines of its log.
+    ``kind``: ``exit``, ``start``, ``fatal_log``, ``gate``, ``deadline``, ``wedged`` (it was ready and fell silent),
+    ``generation``, ``benchmark``, ``signal``, ``supervisor`` (it was killed) or ``internal``. ``exit_code`` and
+    ``signal``: the process's own. ``log_tail``: the last lines of its log.
     """
 
     kind: str
@@ -57,8 +57,9 @@ class Outcome(Value, frozen=True, kw_only=True, omit_defaults=False):
 
     ``followers``: processes that ended by themselves after the first cause. ``timings``: seconds since the first
     process started. ``clean``: nothing of the run was left, as seen by looking. ``left``: what was (``pid command``).
-    ``swept``: stray processes that the last look ended. ``served``: worker process (with several ranks,
-    ``process@rank``) to the benchmark's requests that it finished, where the engine counts them.
+    ``swept``: stray processes that the last look ended. ``memory``: shared memory that it removed. ``served``: worker
+    process (with several ranks, ``process@rank``) to the benchmark's requests that it finished, where the engine counts
+    them.
     """
 
     id: str
@@ -73,6 +74,7 @@ class Outcome(Value, frozen=True, kw_only=True, omit_defaults=False):
     processes: tuple[Ended, ...] = ()
     swept: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    memory: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
     summary: Summary | None = None
     served: Mapping[str, int] = field(default_factory=dict)

@@ -56,11 +56,28 @@ def parent_death(number: signal.Signals) -> Callable[[], None]:
     return tie
 
 
+def read(pid: int, name: str) -> bytes | None:
+    """A file of a process; ``None`` if there is no such process, or it may not be read. A shortage of our own is an
+    ``OSError``: who cannot look must not think that there is nothing.
+    """
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return None
+
+
+def owner(pid: int) -> int | None:
+    """The user a process runs as."""
+    try:
+        return Path(f"/proc/{pid}").stat().st_uid
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return None
+
+
 def stat(pid: int) -> Stat | None:
     """``None`` if there is no such process."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_bytes().decode(errors="replace")
-    except (OSError, ValueError):
+    text = (read(pid, "stat") or b"").decode(errors="replace")
+    if ")" not in text:
         return None
     fields = text[text.rindex(")") + 2 :].split()
     return Stat(fields[0], int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
@@ -76,6 +93,14 @@ def boot_id() -> str:
     """Changes with every boot of the machine."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def pid_namespace() -> str:
+    """Names the numbering that process ids of this process belong to."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
     except OSError:
         return ""
 
@@ -108,43 +133,35 @@ def descendants(pid: int, keep: frozenset[int] = frozenset()) -> list[int]:
 
 
 def environment_of(pid: int) -> dict[str, str]:
-    """The environment a process of this user was started with; empty if it cannot be read."""
-    try:
-        if Path(f"/proc/{pid}").stat().st_uid != os.getuid():
-            return {}
-        raw = Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return {}
+    """The environment a process was started with; empty if it cannot be read, as those of other users cannot."""
+    raw = read(pid, "environ") or b""
     pairs = (item.partition("=") for item in raw.decode(errors="surrogateescape").split("\0") if item)
     return {name: value for name, _, value in pairs}
 
 
 def command_of(pid: int) -> str:
     """The first words of a process's command line, for messages."""
-    try:
-        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return ""
+    raw = read(pid, "cmdline") or b""
     return raw.replace(b"\0", b" ").decode(errors="replace").strip()[:120]
 
 
-def kill(pid: int) -> None:
-    """KILL a process that cannot have been collected yet, so that its number is still its own."""
+def send(pid: int, number: signal.Signals) -> None:
+    """Signal a process that cannot have been collected yet, so that its number is still its own."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
 
 
 def signal_verified(pid: int, start: int, number: signal.Signals) -> bool:
     """Signal a process known by pid and start time, without the chance to hit another one. ``False``: it is gone."""
     try:
         handle = os.pidfd_open(pid)
-    except OSError:
+    except ProcessLookupError:
         return False
     try:
         if start_time(pid) != start:
             return False
         signal.pidfd_send_signal(handle, number)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
         return False
     finally:
         os.close(handle)

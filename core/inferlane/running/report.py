@@ -125,6 +125,8 @@ def final_lines(outcome: Outcome, folder: str) -> list[str]:
         lines.append(f"killed after the grace: {', '.join(killed)}")
     if outcome.swept:
         lines.append(f"stray processes ended: {'; '.join(outcome.swept)}")
+    if outcome.memory:
+        lines.append(f"shared memory removed: {'; '.join(outcome.memory)}")
     if outcome.left:
         lines.append(f"not clean, still there: {'; '.join(outcome.left)}")
     if outcome.summary is not None:

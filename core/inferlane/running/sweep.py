@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from inferlane.running import proc
+from inferlane.running import proc, shm, tree
 
 RUN_ID = "INFERLANE_RUN_ID"
 RUN_DIR = "INFERLANE_RUN_DIR"
@@ -22,28 +23,41 @@ SCRATCH_PREFIX = "il-"
 
 @dataclass(frozen=True)
 class Swept:
-    """``killed``: processes that had to be ended. ``left``: those that are still there (``pid command``)."""
+    """``killed``: processes that had to be ended. ``left``: what is still there (``pid command``, shared memory,
+    ports). ``memory``: shared memory that was removed (path and size).
+    """
 
     killed: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    memory: tuple[str, ...] = ()
 
 
 def sweep(keep: frozenset[int] = frozenset(), seconds: float = 10.0) -> Swept:
     """KILL every descendant of this process, except the subtrees of ``keep``, until none is left.
 
-    The caller must be a child subreaper. Gives up after ``seconds``: a process in an uninterruptible call cannot die.
+    The caller must be a child subreaper. Each round stops whatever it finds until it finds nothing new, and only then
+    kills: who is stopped starts nobody, so that programs which start others faster than they can be killed lose. Gives
+    up after ``seconds``: a process in an uninterruptible call cannot die.
     """
     deadline = time.monotonic() + seconds
     killed: dict[int, str] = {}
+    stopped: set[int] = set()
     while True:
         alive = _reaped(proc.descendants(os.getpid(), keep))
         if not alive:
             return Swept(tuple(killed.values()))
         if time.monotonic() > deadline:
             return Swept(tuple(killed.values()), tuple(f"{pid} {proc.command_of(pid)}" for pid in alive))
+        new = [pid for pid in alive if pid not in stopped]
+        for pid in new:
+            proc.send(pid, signal.SIGSTOP)
+        stopped.update(new)
+        if new:
+            continue
         for pid in alive:
             killed.setdefault(pid, f"{pid} {proc.command_of(pid)}")
-            proc.kill(pid)
+            proc.send(pid, signal.SIGKILL)
+        stopped.clear()  # numbers may be used again, once their processes were collected
         time.sleep(0.005)
 
 
@@ -61,7 +75,8 @@ def _reaped(found: list[int]) -> list[int]:
 
 def owner_record(pid: int) -> dict[str, Any]:
     """Names one process of one boot for good."""
-    return {"pid": pid, "start": proc.start_time(pid), "boot": proc.boot_id(), "host": os.uname().nodename}
+    where = {"boot": proc.boot_id(), "host": os.uname().nodename, "pids": proc.pid_namespace()}
+    return {"pid": pid, "start": proc.start_time(pid), **where}
 
 
 def read_owner(folder: Path) -> dict[str, Any] | None:
@@ -74,24 +89,28 @@ def read_owner(folder: Path) -> dict[str, Any] | None:
 
 
 def owner_alive(record: dict[str, Any]) -> bool | None:
-    """Whether the recorded guardian lives; ``None`` if it ran on another machine, of which nothing is known here."""
-    if record.get("host") != os.uname().nodename:
+    """Whether the recorded guardian lives; ``None`` if it ran on another machine, or in another container of this one:
+    nothing is known here of their processes.
+    """
+    here = proc.pid_namespace()
+    if record.get("host") != os.uname().nodename or record.get("pids", here) != here:
         return None
     return record.get("boot") == proc.boot_id() and proc.start_time(record["pid"]) == record.get("start")
 
 
 def carriers(run_id: str) -> list[int]:
-    """Processes of this user that carry the run's id in their environment (this one and its guardian do not)."""
+    """Processes that carry the run's id in their environment (this one and its guardian do not)."""
     return [pid for pid in proc.pids() if proc.environment_of(pid).get(RUN_ID) == run_id]
 
 
-def sweep_dead_runs() -> tuple[str, ...]:
-    """KILL processes of runs whose guardian is dead, and remove their scratch folders.
+def sweep_dead_runs() -> Swept:
+    """End what runs of this user left behind whose guardian is dead: processes, shared memory, scratch folders.
 
-    Only processes of this user whose own environment names a run folder with a recorded, dead owner on this machine.
-    Returns ``pid command`` of each.
+    Only processes whose own environment names a run folder of this user with a dead owner on this machine, those that
+    such a run had written down, and what they have started. Only shared memory that such a run had written down.
     """
-    ended: list[str] = []
+    dead = _dead_scratch()
+    roots: tree.Known = {}
     verdicts: dict[tuple[str, str], bool] = {}
     for pid in proc.pids():
         start = proc.start_time(pid)
@@ -102,16 +121,30 @@ def sweep_dead_runs() -> tuple[str, ...]:
         if run not in verdicts:
             verdicts[run] = _is_dead(*run)
         if verdicts[run]:
-            command = proc.command_of(pid)
-            if proc.signal_verified(pid, start, signal.SIGKILL):
-                ended.append(f"{pid} {command}")
-    _sweep_scratch()
-    return tuple(ended)
+            roots[pid] = start
+    for folder in dead:
+        roots |= tree.recorded(folder / tree.RECORD)
+    ended = tree.freeze_and_kill(roots)
+    tree.wait_until_gone(roots)
+    removed, left = shm.remove([segment for folder in dead for segment in shm.recorded(folder / shm.RECORD)])
+    for folder in dead:
+        remove_scratch(folder)
+    return Swept(tuple(ended), tuple(left), tuple(removed))
 
 
 def _is_dead(run_id: str, folder: str) -> bool:
-    record = read_owner(Path(folder))
-    return record is not None and record.get("run") == run_id and owner_alive(record) is False
+    record = _dead_owner(Path(folder))
+    return record is not None and record.get("run") == run_id
+
+
+def _dead_owner(folder: Path) -> dict[str, Any] | None:
+    """The owner that this user has recorded in ``folder``, if it is dead. What others write is not believed."""
+    record = read_owner(folder)
+    if record is None or owner_alive(record) is not False:
+        return None
+    with contextlib.suppress(OSError):
+        return record if (folder / OWNER_FILE).stat().st_uid == os.getuid() else None
+    return None
 
 
 def scratch_base() -> Path:
@@ -127,8 +160,15 @@ def remove_scratch(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sweep_scratch() -> None:
+def _dead_scratch() -> list[Path]:
+    """Scratch folders of this user whose run is dead, and that this boot of the machine has made."""
+    found: list[Path] = []
     for folder in scratch_base().glob(f"{SCRATCH_PREFIX}*"):
-        record = read_owner(folder)
-        if record is not None and owner_alive(record) is False:
+        record = _dead_owner(folder)
+        if record is None:
+            continue
+        if record.get("boot") == proc.boot_id():
+            found.append(folder)
+        else:
             remove_scratch(folder)
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Awaitable, Callable
+from collections.abc import Set as AbstractSet
 from itertools import groupby
 
 from inferlane.running import proc
@@ -42,6 +43,7 @@ class Teardown:
         for child in group:
             child.asked = True
             child.signal_group(signal.SIGTERM)
+            child.signal_group(signal.SIGCONT)  # who was stopped must run to hear it
         start = time.monotonic()
         share = 1.0 if last else _SHARE
         allowed = max(0.0, self._deadline - start) * share
@@ -55,17 +57,20 @@ class Teardown:
     async def _kill(self, stubborn: list[Child]) -> None:
         for child in stubborn:
             child.killed = True
-            for pid in session_of(child.pid):
-                proc.kill(pid)
+        for pid in in_sessions({child.pid for child in stubborn}):
+            proc.send(pid, signal.SIGKILL)
+        for child in stubborn:
             child.signal_group(signal.SIGKILL)
         limit = time.monotonic() + 5.0  # a killed process may be held by a driver; the last look reports it
         while any(child.code is None for child in stubborn) and time.monotonic() < limit:
             await self._wait(0.2)
 
 
-def session_of(leader: int) -> list[int]:
-    """Every process of a session, whatever its group. The leader is not reaped yet, so the number is ours."""
-    return [pid for pid in proc.pids() if (found := proc.stat(pid)) is not None and found.session == leader]
+def in_sessions(leaders: AbstractSet[int]) -> list[int]:
+    """Every process of these sessions, whatever its group. Leaders are not reaped yet, so the numbers are ours."""
+    if not leaders:
+        return []
+    return [pid for pid in proc.pids() if (found := proc.stat(pid)) is not None and found.session in leaders]
 
 
 def last_look(run_id: str) -> Swept:

@@ -80,9 +80,10 @@ def test_a_port_counts_on_its_own_address_and_a_wildcard_everywhere() -> None:
 
 def test_kernel_tables_are_read_in_both_families(tmp_path: Path) -> None:
     four, six = tmp_path / "tcp", tmp_path / "tcp6"
-    four.write_text("head\n 0: 0100007F:1F90 00000000:0000 0A 0 0\n 1: 0100007F:1F91 0100007F:0001 01 0 0\n")
-    six.write_text("head\n 0: 0000000000000000FFFF00000100007F:0050 0:0 0A 0\n 1: " + "0" * 32 + ":0051 0:0 0A 0\n")
-    assert listeners((four, six)) == (("127.0.0.1", 8080), ("127.0.0.1", 80), ("::", 81))
+    four.write_text("head\n 0: 0100007F:1F90 00000000:0000 0A 0 0 0 0 0 7\n 1: 0100007F:1F91 0100007F:0001 01 0 0\n")
+    mapped, every = "0000000000000000FFFF00000100007F", "0" * 32
+    six.write_text(f"head\n 0: {mapped}:0050 0:0 0A 0 0 0 0 0 8\n 1: {every}:0051 0:0 0A 0 0 0 0 0 9\n")
+    assert listeners((four, six)) == (("127.0.0.1", 8080, 7), ("127.0.0.1", 80, 8), ("::", 81, 9))
 
 
 def test_the_table_holds_addresses_folders_and_device_words() -> None:
