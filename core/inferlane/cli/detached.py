@@ -9,14 +9,17 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
+from inferlane.cli.documents import print_failure
 from inferlane.cli.guarded import run_guarded
 from inferlane.errors import EXIT_OK
 
 LOG = "run.log"
 _BEGIN_S = 30.0
+_LOST = b"lost:"
 
 Announce = Callable[[Path], None]
 
@@ -31,53 +34,73 @@ def run_detached(work: Callable[[Announce], int], as_json: bool) -> int:
     if pid == 0:
         os.close(reader)
         os.setsid()
-        os._exit(run_guarded(lambda announce: work(_leaving(announce, writer)), as_json, lambda: _let_go(writer)))
+        os._exit(_guardian(work, as_json, writer))
     os.close(writer)
     with os.fdopen(reader, "rb") as announced:
-        folder = announced.readline().decode().strip()
-    if not folder:
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return _begun(Path(folder), as_json)
+        line = announced.readline().strip()
+    if line and not line.startswith(_LOST):
+        return _begun(Path(os.fsdecode(line)), as_json)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if line:
+        verdict, message = line.removeprefix(_LOST).decode(errors="replace").split(":", 1)
+        click.echo(f"error: {message}", err=True)
+        if as_json:
+            print_failure(verdict, code, message)
+    return code
 
 
-def _let_go(writer: int) -> None:
-    """The guardian says nothing, and holds nothing that the caller waits for."""
-    os.close(writer)
+def _guardian(work: Callable[[Announce], int], as_json: bool, writer: int) -> int:
+    """Its own words would go nowhere: what it has to say before there is a run goes back to the command."""
+    left: list[Path] = []
+
+    def lost(verdict: str, _code: int, message: str, folder: Path | None) -> None:
+        if folder is None:
+            with contextlib.suppress(OSError):  # the command has gone
+                os.write(writer, _LOST + f"{verdict}:{message}\n".encode())
+
+    def leaving(announce: Announce) -> int:
+        return work(lambda folder: _leave(announce, folder, writer, left))
+
+    return run_guarded(leaving, lambda: as_json and not left, _let_go, lost)
+
+
+def _let_go() -> None:
+    """The guardian holds nothing that the caller's own caller waits for."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
     os.close(nothing)
 
 
-def _leaving(announce: Announce, writer: int) -> Announce:
+def _leave(announce: Announce, folder: Path, writer: int, left: list[Path]) -> None:
     """Announce the run folder, then write there instead of to whoever called."""
-
-    def leave(folder: Path) -> None:
-        announce(folder)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        log = os.open(folder / LOG, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        for stream in (0, 1, 2):
-            os.dup2(log, stream)
-        os.close(log)
+    announce(folder)
+    for out in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            out.flush()
+    log = os.open(folder / LOG, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    for stream in (0, 1, 2):
+        os.dup2(log, stream)
+    os.close(log)
+    left.append(folder)
+    with contextlib.suppress(OSError):  # the command was ended meanwhile; the run goes on
         os.write(writer, os.fsencode(folder) + b"\n")
-        os.close(writer)
-
-    return leave
+    os.close(writer)
 
 
 def _begun(folder: Path, as_json: bool) -> int:
     """Wait until processes are started, or the run was refused."""
     deadline = time.monotonic() + _BEGIN_S
-    verdict = folder / "run.json"
-    while time.monotonic() < deadline and not verdict.exists():
+    document: dict[str, Any] | None = None
+    while time.monotonic() < deadline and document is None:
+        with contextlib.suppress(OSError, ValueError):
+            document = json.loads((folder / "run.json").read_bytes())
         with contextlib.suppress(OSError):
-            if b"process.start" in (folder / "events.jsonl").read_bytes():
+            if document is None and b"process.start" in (folder / "events.jsonl").read_bytes():
                 break
         time.sleep(0.05)
-    if verdict.exists() and json.loads(verdict.read_text())["verdict"] != "success":
-        click.echo((folder / LOG).read_text(errors="replace"), err=True, nl=False)
-        return int(json.loads(verdict.read_text())["exit_code"])
+    if document is not None and document["verdict"] != "success":
+        return _ended(folder, document, as_json)
     if as_json:
         click.echo(json.dumps({"id": folder.name, "folder": str(folder)}, indent=2))
     else:
@@ -85,3 +108,16 @@ def _begun(folder: Path, as_json: bool) -> int:
         click.echo(f"run {name} goes on by itself; folder {folder}")
         click.echo(f"  inferlane status {name}\n  inferlane logs -f {name}\n  inferlane cancel {name}")
     return EXIT_OK
+
+
+def _ended(folder: Path, document: dict[str, Any], as_json: bool) -> int:
+    """It was refused, or has failed already: say here what it said there."""
+    code = int(document["exit_code"])
+    message = str((document.get("cause") or {}).get("message") or document["verdict"])
+    words = ""
+    with contextlib.suppress(OSError):
+        words = (folder / LOG).read_text(errors="replace")
+    click.echo(words or f"error: {message}\n", err=True, nl=False)
+    if as_json:
+        print_failure(str(document["verdict"]), code, message, id=folder.name, folder=str(folder))
+    return code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import signal
 import sys
 from collections.abc import Callable
@@ -11,9 +10,10 @@ from pathlib import Path
 
 import click
 
+from inferlane.cli.documents import print_failure, print_text
 from inferlane.cli.faults import tell
 from inferlane.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
-from inferlane.running.guardian import FORWARDED, guarded
+from inferlane.running.guardian import FORWARDED, Lost, guarded, say_lost
 
 
 class _StoppedError(BaseException):
@@ -21,11 +21,15 @@ class _StoppedError(BaseException):
 
 
 def run_guarded(
-    work: Callable[[Callable[[Path], None]], int], as_json: bool = False, forked: Callable[[], None] | None = None
+    work: Callable[[Callable[[Path], None]], int],
+    as_json: Callable[[], bool],
+    forked: Callable[[], None] | None = None,
+    lost: Lost | None = None,
 ) -> int:
     """Run ``work`` as the supervisor. Its faults are printed there, one line each; returns the exit status.
 
-    A signal that comes before there is a run is told too. With ``as_json`` either is a document on stdout as well.
+    A signal that comes before there is a run is told too. Where ``as_json`` holds, either is a document on stdout as
+    well. ``lost``: tells of a supervisor that was killed; by default like any other fault.
     """
     debug = bool(click.get_current_context().find_root().params.get("debug"))
 
@@ -33,16 +37,30 @@ def run_guarded(
         try:
             for number in FORWARDED:
                 signal.signal(number, _stop)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
             return work(announce)
         except _StoppedError as stopped:
-            return _told(signal.Signals(stopped.args[0]), as_json)
+            return _told(signal.Signals(stopped.args[0]), as_json())
         except Exception as fault:  # noqa: BLE001 - the last stop: a user gets one line, never a traceback
-            code = tell(fault, debug)
-            if as_json:
-                _document("refused", code, str(fault) or type(fault).__name__)
-            return code
+            for number in FORWARDED:  # nothing runs any more, and the fault is what there is to say
+                signal.signal(number, signal.SIG_IGN)
+            return tell(fault, debug, as_json())
 
-    return guarded(supervised, forked)
+    def gone(verdict: str, code: int, message: str, folder: Path | None) -> None:
+        say_lost(verdict, code, message, folder)
+        if as_json():
+            print_recorded(verdict, code, message, folder)
+
+    return guarded(supervised, forked, lost or gone, blocked=True)
+
+
+def print_recorded(verdict: str, code: int, message: str, folder: Path | None) -> None:
+    """The document of a run that ended without its own words: its ``run.json``, if there is one."""
+    if folder is not None:
+        with contextlib.suppress(OSError, ValueError):
+            print_text((folder / "run.json").read_text().rstrip())
+            return
+    print_failure(verdict, code, message)
 
 
 def _stop(number: int, _frame: object) -> None:
@@ -55,12 +73,7 @@ def _told(number: signal.Signals, as_json: bool) -> int:
     word, code = ("interrupted", EXIT_INTERRUPTED) if number == signal.SIGINT else ("terminated", EXIT_TERMINATED)
     message = f"stopped by {number.name} before anything was started"
     if as_json:
-        _document(word, code, message)
-    sys.stderr.write(f"{word}: {message}\n")
+        print_failure(word, code, message)
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"{word}: {message}\n")
     return code
-
-
-def _document(verdict: str, code: int, message: str) -> None:
-    with contextlib.suppress(OSError):  # stdout itself may be what is at fault
-        sys.stdout.write(json.dumps({"verdict": verdict, "exit_code": code, "message": message}, indent=2) + "\n")
-        sys.stdout.flush()

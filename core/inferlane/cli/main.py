@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -11,7 +12,9 @@ from typing import NoReturn
 import click
 
 from inferlane import __version__
+from inferlane.cli.documents import print_failure, wanted
 from inferlane.cli.lazy import LazyCommand, LazyGroup
+from inferlane.cli.streams import forgive, open_closed
 from inferlane.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 
 COMMANDS = {
@@ -48,17 +51,23 @@ def cli(disable: tuple[str, ...], no_plugins: bool, debug: bool) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status. Errors are printed here, one line per fault, and nowhere else."""
     arguments = list(sys.argv[1:] if args is None else args)
-    _open_streams()
-    os.environ.setdefault(*_NO_STRANGERS)
+    as_json = wanted(arguments)
     try:
+        _take_interrupts()
+        open_closed(as_json)
+        os.environ.setdefault(*_NO_STRANGERS)
         status = cli.main(arguments, prog_name="inferlane", standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else EXIT_OK
     except click.ClickException as error:
         error.show()
+        if as_json:
+            print_failure("refused", error.exit_code, error.format_message())
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
+        if as_json:
+            print_failure("interrupted", EXIT_INTERRUPTED, "stopped by SIGINT")
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -66,27 +75,25 @@ def main(args: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the last stop: a user gets one line, never a traceback
         from inferlane.cli.faults import tell
 
-        return tell(error, "--debug" in arguments)
+        return tell(error, "--debug" in arguments, as_json)
 
 
-def _open_streams() -> None:
-    """A closed standard stream becomes /dev/null, so that no log or socket gets its number."""
-    for stream in (0, 1, 2):
-        try:
-            os.fstat(stream)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
-    if sys.stdout is None:
-        sys.stdout = os.fdopen(1, "w")
-    if sys.stderr is None:
-        sys.stderr = os.fdopen(2, "w")
+def _take_interrupts() -> None:
+    """From here on Ctrl-C is an exception again: the handler of the first moments has done its part."""
+    if getattr(signal.getsignal(signal.SIGINT), "__name__", "") == "early_interrupt":
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def program() -> NoReturn:
-    """The console script: ``main``, then out at once. Taking the interpreter apart after pydantic costs a fifth of a
+    """``main``, then out at once. Taking the interpreter apart after pydantic costs a fifth of a
     short command, and there is nothing left to end: processes and files are closed by those who opened them.
     """
-    status = main()
+    try:
+        open_closed(wanted(sys.argv))
+        forgive()
+        status = main()
+    except KeyboardInterrupt:  # at the very end: what there was to say is said
+        status = EXIT_INTERRUPTED
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()

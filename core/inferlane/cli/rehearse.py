@@ -75,7 +75,7 @@ def rehearse(
         )
         return start(wish, plugins_from_context(), announce)
 
-    return run_guarded(work, as_json)
+    return run_guarded(work, lambda: as_json)
 
 
 def _by_process(items: tuple[str, ...]) -> dict[str, str]:

@@ -40,6 +40,8 @@ def run(
     recipe or cluster file; 3 = a plugin is missing or broken; 4 = not ready in time; 130 and 143 = stopped.
     """
 
+    leaves = detach and not dry_run
+
     def work(announce: Callable[[Path], None]) -> int:
         from inferlane.cli.options import plugins_from_context
         from inferlane.preparation import Request
@@ -51,12 +53,12 @@ def run(
             output=output,
             gpus=gpus,
             serve=serve,
-            as_json=as_json,
+            as_json=as_json and not leaves,
             dry_run=dry_run,
             grace_s=grace,
-            live=not detach,
+            live=not leaves,
             guardian=os.getppid(),
         )
         return start(wish, plugins_from_context(), announce)
 
-    return run_detached(work, as_json) if detach and not dry_run else run_guarded(work, as_json)
+    return run_detached(work, as_json) if leaves else run_guarded(work, lambda: as_json)

@@ -21,18 +21,35 @@ from inferlane.running.sweep import Swept, sweep
 Announce = Callable[[Path], None]
 """Tells the guardian which run folder to close should the supervisor be killed."""
 
-FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+Lost = Callable[[str, int, str, "Path | None"], None]
+"""Tells of a supervisor that could not: verdict, exit status, a sentence, the run folder if there is one."""
+
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+_TERMINATED = ("terminated", EXIT_TERMINATED)
 
 
-def guarded(main: Callable[[Announce], int], forked: Callable[[], None] | None = None) -> int:
+def say_lost(verdict: str, _code: int, message: str, _folder: Path | None) -> None:
+    """One line on stderr."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"{'error' if verdict == 'failed' else verdict}: {message}\n")
+
+
+def guarded(
+    main: Callable[[Announce], int],
+    forked: Callable[[], None] | None = None,
+    lost: Lost = say_lost,
+    blocked: bool = False,
+) -> int:
     """Run ``main`` as a guarded supervisor and return its exit code (in the guardian).
 
     ``main`` runs in the child; it is given the function that announces the run folder, once that exists. A supervisor
     that died without a verdict makes the run failed (exit 1). ``forked`` is called in the guardian once the supervisor
-    exists.
+    exists. ``blocked``: ``main`` begins with the signals that end a run held back, and lets them in itself.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
     keep = frozenset(proc.children_of_all().get(os.getpid(), ()))
     proc.become_subreaper()
     reader, writer = os.pipe()
@@ -41,7 +58,7 @@ def guarded(main: Callable[[Announce], int], forked: Callable[[], None] | None =
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        _supervise(main, writer, guardian, old_mask)
+        _supervise(main, writer, guardian, None if blocked else old_mask)
     os.close(writer)
     if forked is not None:
         forked()
@@ -61,17 +78,20 @@ def guarded(main: Callable[[Announce], int], forked: Callable[[], None] | None =
     swept = sweep(keep)
     for number, handler in previous.items():
         signal.signal(number, handler)
-    return _verdict(code, seen, _read_all(reader), swept)
+    return _verdict(code, seen, _read_all(reader), swept, lost)
 
 
-def _supervise(main: Callable[[Announce], int], writer: int, guardian: int, mask: set[int | signal.Signals]) -> None:
+def _supervise(
+    main: Callable[[Announce], int], writer: int, guardian: int, mask: set[int | signal.Signals] | None
+) -> None:
     code = EXIT_FAILED
     try:
         os.setsid()
         proc.become_subreaper()
         proc.die_with_parent(signal.SIGTERM, guardian)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         code = main(lambda folder: _announce(writer, folder))
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
@@ -102,20 +122,22 @@ def _read_all(reader: int) -> bytes:
         os.close(reader)
 
 
-def _verdict(code: int, seen: list[int], announced: bytes, swept: Swept) -> int:
+def _verdict(code: int, seen: list[int], announced: bytes, swept: Swept, lost: Lost) -> int:
     if announced:
         from inferlane.running.aftermath import close_run
 
         folder = Path(os.fsdecode(announced.splitlines()[-1]))
         if close_run(folder, code, swept):
             reason = f"killed by signal {-code}" if code < 0 else f"gone with exit code {code} and no verdict"
-            sys.stderr.write(f"error: supervisor was {reason}; everything it started was ended; see {folder}\n")
+            message = f"supervisor was {reason}; everything it started was ended; see {folder}"
+            lost("failed", EXIT_FAILED, message, folder)
             return EXIT_FAILED
     if code >= 0:
         return code
-    if -code in (signal.SIGTERM, signal.SIGHUP) and -code in seen:
-        return EXIT_TERMINATED
-    if -code == signal.SIGINT and -code in seen:
-        return EXIT_INTERRUPTED
-    sys.stderr.write(f"error: supervisor was killed by signal {-code} before it started anything\n")
+    if -code in FORWARDED and -code in seen:
+        number = signal.Signals(-code)
+        verdict, status = ("interrupted", EXIT_INTERRUPTED) if number == signal.SIGINT else _TERMINATED
+        lost(verdict, status, f"stopped by {number.name} before anything was started", None)
+        return status
+    lost("failed", EXIT_FAILED, f"supervisor was killed by signal {-code} before it started anything", None)
     return EXIT_FAILED

@@ -6,7 +6,7 @@ import asyncio
 import signal
 from collections.abc import Callable
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class SignalFlags:

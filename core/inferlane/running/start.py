@@ -213,4 +213,5 @@ def _show(plan: Plan, json: bool) -> int:
     from inferlane.planning.show import as_json, as_table
 
     sys.stdout.write((as_json if json else as_table)(plan) + "\n")
+    sys.stdout.flush()  # here it is the point, so that a full disk is a failure
     return 0
