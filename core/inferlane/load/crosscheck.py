@@ -88,9 +88,7 @@ def durations(facts: Facts) -> list[str]:
     if facts.backwards:
         found.append(f"the first token of {facts.backwards} requests came after their last")
     if facts.last_end_s > facts.seconds * (1 + TOLERANCE) + SLACK_S:
-        found.append(
-            f"a request ended {facts.last_end_s:.3f} s after the level began, which took {facts.seconds:.3f} s"
-        )
+        found.append(f"a request ended after {facts.last_end_s:.3f} s of a level that took {facts.seconds:.3f} s")
     return found
 
 

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -162,3 +163,31 @@ def client(tmp_path: Path, server: FakeServer) -> Client:
 @pytest.fixture
 def make_client(tmp_path: Path) -> Callable[[str], Client]:
     return lambda endpoint: Client(tmp_path, endpoint)
+
+
+class Engine:
+    """``inferlane.testing.fake_engine`` as a process of its own."""
+
+    def __init__(self, *options: str) -> None:
+        argv = [sys.executable, "-m", "inferlane.testing.fake_engine", *options]
+        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.url = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
+
+    def stats(self) -> dict[str, Any]:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"{self.url}/stats", timeout=10) as told:
+            return dict(json.load(told))
+
+
+@pytest.fixture
+def engine() -> Iterator[Callable[..., Engine]]:
+    started: list[Engine] = []
+
+    def start(*options: str) -> Engine:
+        started.append(Engine(*options))
+        return started[-1]
+
+    yield start
+    for one in started:
+        with one.process:
+            one.process.kill()
