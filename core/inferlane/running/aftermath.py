@@ -9,9 +9,11 @@ import msgspec
 
 from inferlane.errors import EXIT_FAILED
 from inferlane.running import shm
+from inferlane.running.directory import RunDirectory
 from inferlane.running.events import wall_time
 from inferlane.running.files import write_whole
 from inferlane.running.outcome import Cause, Outcome
+from inferlane.running.space import release
 from inferlane.running.sweep import Swept, read_owner, remove_scratch
 
 
@@ -46,6 +48,7 @@ def close_run(folder: Path, code: int, swept: Swept) -> bool:
         swept=swept.killed,
         memory=memory,
     )
+    release(RunDirectory(folder))
     try:
         write_whole(target, msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
     except OSError:  # a full disk: the supervisor has told it, unless it was killed

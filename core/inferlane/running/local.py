@@ -27,10 +27,12 @@ from inferlane.running.outcome import EXIT_CODES, Cause, Ended, Outcome
 from inferlane.running.report import Reporter, counted, reporter
 from inferlane.running.secrets import Redactor
 from inferlane.running.signals import SignalFlags
+from inferlane.running.space import release, reserve, unwritten
 from inferlane.running.spawn import Child
 from inferlane.running.supervisor import Ending, Settings, Supervisor
 from inferlane.running.sweep import Swept, sweep_dead_runs
 from inferlane.running.teardown import last_look
+from inferlane.running.upkeep import Upkeep
 from inferlane.values import Plan
 
 Replan = Callable[[Mapping[str, tuple[int, ...]]], Plan]
@@ -123,7 +125,7 @@ class _LocalRun:
                     run, self._options.guardian or os.getpid(), scratch, self._plan.name, self._started
                 )
             except OSError as error:
-                raise RunFault(_unwritten(run, error)) from error
+                raise RunFault(unwritten(run, error)) from error
             if self._options.announce is not None:
                 self._options.announce(run.path)
             return self._in(run, scratch, addresses.node_addresses(self._plan, slots))
@@ -141,32 +143,35 @@ class _LocalRun:
             redactor = Redactor([hidden, *prepared.values(), *(process.env for process in bound.processes)])
             self._show.redactor = redactor
             self._write(run, bound, redactor)
+            reserve(run)
             bound = revealed(bound, hidden)
         except InferlaneError as fault:
             self._refused(run, fault)
             raise
         except OSError as error:
-            raise RunFault(_unwritten(run, error)) from error
+            raise RunFault(unwritten(run, error)) from error
         self._show.line(
             f"run {run.id}: {counted(len(bound.processes), 'process', 'processes')} on "
             f"{counted(len(bound.nodes), 'node', 'nodes')}; folder {run.path}"
         )
         with EventLog(run.events, redactor) as events:
             events.write("run.start", id=run.id, processes=len(bound.processes), endpoint=bound.endpoint)
-            supervisor = self._supervisor(bound, run, prepared, known, events)
+            upkeep = Upkeep(bound, run, redactor.values, self._show.line)
+            supervisor = self._supervisor(bound, run, prepared, known, events, upkeep.tick)
             house = Housekeeping(scratch, known.values())
             ending = asyncio.run(house.attend(supervisor.supervise()))
             self._flags.install()  # the loop is gone, and with it its handlers; the verdict is still to come
             signals_again()
             swept = house.settle(last_look(run.id))
-            ending = replace(ending, warnings=(*ending.warnings, *house.warnings()))
+            ending = replace(ending, warnings=(*ending.warnings, *house.warnings(), *upkeep.finish()))
             addresses.remove_dirs(scratch)
             outcome = self._outcome(bound, run, ending, supervisor.children.all(), swept)
             events.write("run.end", verdict=outcome.verdict, exit_code=outcome.exit_code, clean=outcome.clean)
+        release(run)
         try:
             run.write("run.json", redactor.content(_document(outcome)))
         except OSError as error:  # a verdict that nobody can read later is none
-            cause = outcome.cause or Cause(kind="internal", message=_unwritten(run, error))
+            cause = outcome.cause or Cause(kind="internal", message=unwritten(run, error))
             outcome = msgspec.structs.replace(outcome, verdict="failed", exit_code=EXIT_FAILED, cause=cause)
         self._show.final(outcome, str(run.path))
         return outcome.exit_code
@@ -204,6 +209,7 @@ class _LocalRun:
         prepared: Mapping[str, Mapping[str, str]],
         known: Mapping[str, str],
         events: EventLog,
+        upkeep: Callable[[], None],
     ) -> Supervisor:
         settings = Settings(
             grace_s=self._options.grace_s,
@@ -211,6 +217,7 @@ class _LocalRun:
             guardian=self._options.guardian,
             summarise=self._hooks.summarise,
             judge=self._hooks.judge,
+            upkeep=upkeep,
         )
         return Supervisor(bound, run, prepared, known, events, self._show, self._flags, settings)
 
@@ -252,6 +259,7 @@ class _LocalRun:
             cause=Cause(kind="start", message=str(fault)),
             versions=self._plan.versions,
         )
+        release(run)
         with contextlib.suppress(OSError):  # the fault itself is told in any case
             run.write("run.json", _document(outcome))
 
@@ -268,11 +276,6 @@ def _tell_swept(show: Reporter, swept: Swept) -> None:
 
 def _document(outcome: Outcome) -> bytes:
     return msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n"
-
-
-def _unwritten(run: RunDirectory, error: OSError) -> str:
-    reason = error.strerror or str(error)
-    return f"cannot write to {run.path}: {reason}; make room there, or choose another folder with -o"
 
 
 def _ended(child: Child) -> Ended:

@@ -4,29 +4,47 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Mapping
+from urllib.parse import quote, quote_plus
 
 MASK = "***"
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_SHORTEST = 4  # shorter values would take pieces out of ordinary words
+SHORTEST = 4
+"""Characters of a value that is looked for; shorter ones would take pieces out of ordinary words."""
+
+
+def secret_values(environments: Iterable[Mapping[str, str]]) -> frozenset[str]:
+    """The values of all variables whose names say that they are secret; references are none."""
+    from inferlane.config import is_secret  # heavy, and not needed by commands that only read
+
+    return frozenset(
+        value
+        for env in environments
+        for name, value in env.items()
+        if is_secret(name) and len(value) >= SHORTEST and not REFERENCE.fullmatch(value)
+    )
+
+
+def spellings(values: Iterable[str]) -> tuple[str, ...]:
+    """Every way in which JSON, Python, a shell or a URL may spell the values, the longest first."""
+    found: set[str] = set()
+    for value in values:
+        found |= {value, repr(value)[1:-1], shlex.quote(value)}
+        found |= {json.dumps(value, ensure_ascii=plain)[1:-1] for plain in (True, False)}
+        raw = value.encode(errors="surrogateescape")
+        found |= {quote(raw), quote(raw, safe=""), quote_plus(raw)}
+        found |= {re.sub("%..", lambda match: match[0].lower(), text) for text in (quote(raw), quote(raw, safe=""))}
+    return tuple(sorted(found, key=lambda form: (-len(form), form)))
 
 
 class Redactor:
     """Takes known secret values out of text."""
 
     def __init__(self, environments: Iterable[Mapping[str, str]] = ()) -> None:
-        from inferlane.config import is_secret  # heavy, and not needed by commands that only read
-
-        values = {
-            value
-            for env in environments
-            for name, value in env.items()
-            if is_secret(name) and len(value) >= _SHORTEST and not REFERENCE.fullmatch(value)
-        }
-        forms = values | {json.dumps(value, ensure_ascii=plain)[1:-1] for value in values for plain in (True, False)}
-        ordered = sorted(forms, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        self.values = secret_values(environments)
+        self._pattern = re.compile("|".join(map(re.escape, spellings(self.values)))) if self.values else None
 
     def text(self, text: str) -> str:
         """``text`` with each secret value replaced."""

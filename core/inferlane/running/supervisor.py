@@ -11,7 +11,7 @@ import os
 import signal
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from inferlane.errors import RunFault
@@ -38,7 +38,7 @@ _MINUTE_S = 60.0
 @dataclass(frozen=True)
 class Settings:
     """``grace_s``: the budget of the teardown. ``patience_s``: how long generation may go on failing while every gate
-    holds. ``guardian``: its process id, if any.
+    holds. ``guardian``: its process id, if any. ``upkeep``: called at each turn.
     """
 
     grace_s: float = 30.0
@@ -46,6 +46,7 @@ class Settings:
     guardian: int | None = None
     summarise: Summarise | None = None
     judge: JudgePlugin | None = None
+    upkeep: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Supervisor:
         self._causes = Causes(plan, run)
         self._clients = Clients(plan, run, self.children, self._causes)
         self._gates = Gatekeeper(plan, self.board, events, settings.judge, self._causes.explain, reporter.line)
-        self._logs = LogRoom(plan, run, self._gates)
+        self._logs = LogRoom(plan, run, self._gates, reporter.line)
         self._wake = asyncio.Event()
         self._clients_done = asyncio.Event()
         self._phase: Phase = "infra"
@@ -268,6 +269,7 @@ class Supervisor:
             raise RunEnded("failed", self._causes.explain(cause))
 
     def _show(self) -> None:
+        self._settings.upkeep()
         self._reporter.progress(self.board.rows)
         if time.monotonic() >= self._table_at:
             self._table_at = time.monotonic() + _MINUTE_S

@@ -1,0 +1,40 @@
+"""What is done for the run folder while a run goes on, and once more when everything is gone."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection
+
+from inferlane.running.directory import RunDirectory
+from inferlane.running.scrub import Scrubber
+from inferlane.running.space import SpaceWatch
+from inferlane.values import Plan
+
+
+class Upkeep:
+    """``secrets``: values that no file below the run folder may hold. ``say``: shows a line."""
+
+    def __init__(self, plan: Plan, run: RunDirectory, secrets: Collection[str], say: Callable[[str], None]) -> None:
+        self._secret_files = [
+            run.files / process.name / file.name for process in plan.processes for file in process.files if file.secret
+        ]
+        self._say = say
+        self._scrubber = Scrubber(run, secrets)
+        self._space = SpaceWatch(run, say)
+
+    def tick(self) -> None:
+        """At each turn of the supervisor; takes a bounded time, and none where there is nothing to do."""
+        self._scrubber.tick()
+        self._space.tick()
+
+    def finish(self) -> tuple[str, ...]:
+        """When nothing writes any more: files with secrets go, and what processes wrote of them is covered. Returns
+        warnings for the verdict, already said.
+        """
+        for path in self._secret_files:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+        warnings = (*self._scrubber.finish(), *self._space.finish())
+        for line in warnings:
+            self._say(f"warning: {line}")
+        return warnings
