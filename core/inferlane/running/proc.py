@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -110,7 +110,7 @@ def pids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - called often
 
 
-def children_of_all() -> Mapping[int, list[int]]:
+def children_of_all() -> dict[int, list[int]]:
     """Parent to its children, zombies included, from one pass over the process table."""
     table: dict[int, list[int]] = {}
     for pid in pids():
@@ -118,6 +118,17 @@ def children_of_all() -> Mapping[int, list[int]]:
         if found is not None:
             table.setdefault(found.parent, []).append(pid)
     return table
+
+
+def own_children() -> list[int]:
+    """The children of this process, zombies included, as the kernel lists them; else from the process table."""
+    found: list[int] = []
+    try:
+        for task in Path("/proc/self/task").iterdir():
+            found += map(int, (task / "children").read_text().split())
+    except FileNotFoundError:
+        return children_of_all().get(os.getpid(), [])
+    return found
 
 
 def descendants(pid: int, keep: frozenset[int] = frozenset()) -> list[int]:

@@ -36,29 +36,52 @@ def sweep(keep: frozenset[int] = frozenset(), seconds: float = 10.0) -> Swept:
     """KILL every descendant of this process, except the subtrees of ``keep``, until none is left.
 
     The caller must be a child subreaper. Each round stops whatever it finds until it finds nothing new, and only then
-    kills: who is stopped starts nobody, so that programs which start others faster than they can be killed lose. Gives
-    up after ``seconds``: a process in an uninterruptible call cannot die.
+    kills: who is stopped starts nobody. Gives up after ``seconds``: a process in an uninterruptible call cannot die.
     """
     deadline = time.monotonic() + seconds
     killed: dict[int, str] = {}
     stopped: set[int] = set()
+    groups: set[int] = set()
     while True:
         alive = _reaped(proc.descendants(os.getpid(), keep))
-        if not alive:
+        if not alive and _childless(keep):
             return Swept(tuple(killed.values()))
         if time.monotonic() > deadline:
             return Swept(tuple(killed.values()), tuple(f"{pid} {proc.command_of(pid)}" for pid in alive))
         new = [pid for pid in alive if pid not in stopped]
-        for pid in new:
-            proc.send(pid, signal.SIGSTOP)
+        groups |= _groups(new)
+        number = signal.SIGSTOP if new else signal.SIGKILL
+        for group in groups:
+            proc.send(-group, number)
+        for pid in new or alive:
+            proc.send(pid, number)
         stopped.update(new)
-        if new:
-            continue
-        for pid in alive:
-            killed.setdefault(pid, f"{pid} {proc.command_of(pid)}")
-            proc.send(pid, signal.SIGKILL)
-        stopped.clear()  # numbers may be used again, once their processes were collected
-        time.sleep(0.005)
+        if not new:
+            killed |= {pid: f"{pid} {proc.command_of(pid)}" for pid in alive if pid not in killed}
+            stopped.clear()  # numbers may be used again, once their processes were collected
+            time.sleep(0.005)
+
+
+def _groups(pids: list[int]) -> set[int]:
+    """Process groups below this process. A signal to a group also reaches what its members are just starting, which
+    looking at the table of processes may miss for ever. Sessions other than our own were begun below us.
+    """
+    own = os.getsid(0)
+    found = (proc.stat(pid) for pid in pids)
+    return {item.group for item in found if item is not None and item.session != own and item.group > 1}
+
+
+def _childless(keep: frozenset[int]) -> bool:
+    """Whether this process has no child at all. Only this proves that nothing is below it: orphans come to us, while
+    the table of processes cannot be read in one moment, and who starts another and ends is easily missed.
+    """
+    if keep:
+        return set(proc.own_children()) <= keep
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return False
 
 
 def _reaped(found: list[int]) -> list[int]:
