@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from inferlane.cli.run_options import Finite
 from inferlane.cli.run_reference import find_run, outputs_option
 
 
@@ -12,19 +13,24 @@ from inferlane.cli.run_reference import find_run, outputs_option
 @outputs_option
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0),
+    type=Finite(min=0),
     default=120.0,
     show_default=True,
     metavar="SECONDS",
     help="How long to wait for the end.",
 )
-def cancel(run: str | None, output: str | None, timeout: float) -> int:
+@click.option("--kill", is_flag=True, help="Do not wait for an orderly end: kill the supervisor at once.")
+def cancel(run: str | None, output: str | None, timeout: float, kill: bool) -> int:
     """Stop RUN (a path or an id; the latest if left out) and wait until everything of it is gone.
 
-    Exit status: 0 = it is over; 5 = it did not end in time, or runs on another machine.
+    A second cancel skips the run's grace. A run that is held (Ctrl-Z, SIGSTOP) is continued so that it can end; a
+    supervisor that does not begin to end within 15 seconds is killed. Either way its guardian ends the rest.
+
+    Exit status: 0 = it is over; 2 = no such run; 5 = it did not end in time, or runs on another machine, or is
+    another user's.
     """
     from inferlane.running.cancelling import cancel_run
 
-    code, text = cancel_run(find_run(run, output), timeout)
+    code, text = cancel_run(find_run(run, output), timeout, kill)
     click.echo(text, err=code != 0)
     return code

@@ -16,6 +16,7 @@ import click
 from inferlane.cli.documents import print_failure
 from inferlane.cli.guarded import run_guarded
 from inferlane.errors import EXIT_OK
+from inferlane.running.hints import reference
 
 LOG = "run.log"
 _BEGIN_S = 30.0
@@ -104,8 +105,8 @@ def _begun(folder: Path, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps({"id": folder.name, "folder": str(folder)}, indent=2))
     else:
-        name = folder.name
-        click.echo(f"run {name} goes on by itself; folder {folder}")
+        name = reference(folder)
+        click.echo(f"run {folder.name} goes on by itself; folder {folder}")
         click.echo(f"  inferlane status {name}\n  inferlane logs -f {name}\n  inferlane cancel {name}")
     return EXIT_OK
 

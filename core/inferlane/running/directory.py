@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import re
 import secrets
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inferlane.errors import RunFault, UsageFault
+from inferlane.running import proc
 from inferlane.running.files import write_whole
 from inferlane.running.sweep import OWNER_FILE, owner_record
 from inferlane.values import Plan
@@ -95,10 +97,12 @@ def create(outputs: Path, name: str) -> RunDirectory:
 
 
 def record_owner(run: RunDirectory, guardian: int, scratch: Path, name: str = "", began: str = "") -> None:
-    """Record which guardian owns the run, in its folder and in the scratch folder; with what ``run.json`` needs if the
-    supervisor cannot write it.
+    """Record which guardian owns the run, and that this process supervises it, in its folder and in the scratch folder;
+    with what ``run.json`` needs if the supervisor cannot write it.
     """
-    record = {**owner_record(guardian), "run": run.id, "scratch": str(scratch), "name": name, "began": began}
+    supervisor = {"pid": os.getpid(), "start": proc.start_time(os.getpid())}
+    of_run = {"run": run.id, "scratch": str(scratch), "name": name, "began": began}
+    record = {**owner_record(guardian), "supervisor": supervisor, **of_run}
     content = json.dumps(record).encode() + b"\n"
     run.write(OWNER_FILE, content)
     write_whole(scratch / OWNER_FILE, content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -27,7 +28,7 @@ from inferlane.values import Plan, Slot
 def run(tmp_path: Path) -> RunDirectory:
     made, scratch = create(tmp_path / "out", "r"), tmp_path / "il-scratch"
     scratch.mkdir()
-    record_owner(made, os.getpid(), scratch)
+    record_owner(made, os.getpid(), scratch, "r", "2026-01-02T03:04:05.678+00:00")
     made.log("decode-0").write_bytes(b"one\n\x1b[2Jtwo\n")
     made.log("router").write_bytes(b"three\n")
     with EventLog(made.events, Redactor()) as events:
@@ -43,23 +44,66 @@ def _call(command: object, run: RunDirectory, *words: str) -> Result:
 
 
 def test_status_lists_runs_and_shows_one(run: RunDirectory) -> None:
-    assert _call(status, run).output == f"{run.id}  running\n"
+    heads, row = _call(status, run).output.splitlines()
+    assert heads.split() == ["RUN", "STATE", "STARTED", "(UTC)", "TOOK", "EXIT", "ENDPOINT", "OR", "FIRST", "CAUSE"]
+    assert row.split() == [run.id, "running", "2026-01-02", "03:04:05", row.split()[4], "-", "http://127.64.0.1:8000"]
     shown = _call(status, run, run.id).output
-    assert "decode-0  running, pid 7" in shown
-    assert "router    ended (signal 9)" in shown
-    assert "endpoint: http://127.64.0.1:8000" in shown
+    assert re.search(r"decode-0  running  0 +- +logs/decode-0.log  two\n", shown)
+    assert re.search(r"router    ended    0 +signal 9 \(SIGKILL\)  logs/router.log    three\n", shown)
+    assert "prefill-0  waiting" not in shown
+    assert "endpoint:  http://127.64.0.1:8000" in shown
+    assert "follow:  inferlane logs" in shown
 
 
 def test_status_shows_the_first_cause_and_its_log(run: RunDirectory) -> None:
-    cause = {"message": "decode-0 ended", "log_tail": ["bad \u001b[31mflag"]}
+    cause = {"message": "decode-0 ended", "log": "d.log", "log_tail": ["bad \u001b[31mflag"]}
     run.write("run.json", json.dumps({"verdict": "failed", "exit_code": 1, "clean": True, "cause": cause}).encode())
     shown = _call(status, run, run.id).output
-    assert "first cause: decode-0 ended\n    bad flag\nexit code 1; clean: True" in shown
+    assert "first cause: decode-0 ended\n" in shown
+    assert "\n    bad flag\n" in shown
+    assert "state:     failed (exit 1); everything is gone" in shown
+    assert _call(status, run).output.splitlines()[1].endswith("1     decode-0 ended")
 
 
 def test_status_as_json_is_one_document(run: RunDirectory) -> None:
     (only,) = json.loads(_call(status, run, "--json").output)
-    assert (only["state"], only["processes"]["decode-0"]) == ("running", "running, pid 7")
+    keys = "id folder state held ready started ended seconds exit_code endpoint cause"
+    assert (list(only), only["state"]) == (keys.split(), "running")
+    one = json.loads(_call(status, run, run.id, "--json").output)
+    assert list(one) == [*keys.split(), "processes", "verdict"]
+    of_process = "state reason pid started seconds exit_code signal log last_line"
+    assert list(one["processes"]["decode-0"]) == of_process.split()
+    assert (one["processes"]["router"]["signal"], one["processes"]["decode-0"]["last_line"]) == (9, "two")
+
+
+def test_the_state_of_a_process_is_what_the_last_event_says(run: RunDirectory) -> None:
+    run.write("plan.json", b'{"processes": [{"name": "decode-0"}, {"name": "late"}], "served_model_name": "m"}')
+    with EventLog(run.events, Redactor()) as events:
+        events.write("process.state", process="decode-0", state="silent", was="ready", reason="no answer")
+        events.write("process.state", process="router", state="ready")
+        events.write("run.ready")
+    processes = json.loads(_call(status, run, run.id, "--json").output)["processes"]
+    assert {name: item["state"] for name, item in processes.items()} == {
+        "decode-0": "silent",
+        "late": "waiting",
+        "router": "ended",
+    }
+    assert '\'{"model": "m", "prompt": "Hello", "max_tokens": 16}\'' in _call(status, run, run.id).output
+
+
+def test_a_list_of_runs_holds_ended_lost_and_odd_ones(run: RunDirectory) -> None:
+    outputs = run.path.parent
+    for name, content in (
+        ("a-20260101T030405Z-0000", b'{"verdict": "failed", "cause": 7}'),
+        ("b-20260101T030405Z-0000", b"[]"),
+    ):
+        folder = RunDirectory(outputs / name)
+        folder.path.mkdir()
+        folder.write("run.json", content)
+        folder.write("events.jsonl", b'\xff{}\n{"event": "process.end", "process": "x", "code": "odd"}\n')
+    states = [line.split()[1] for line in _call(status, run).output.splitlines()[1:]]
+    assert states == ["failed", "unknown", "running"]
+    assert _call(status, run, "a-").exit_code == _call(status, run, "b-").exit_code == 0
 
 
 def test_logs_are_told_apart_and_cannot_move_the_terminal(run: RunDirectory) -> None:
@@ -80,7 +124,7 @@ def test_a_log_that_is_not_there_is_refused_with_those_that_are(run: RunDirector
 
 def test_cancel_never_signals_a_process_that_only_has_the_same_number(run: RunDirectory) -> None:
     owner = msgspec.json.decode((run.path / "owner.json").read_bytes())
-    run.write("owner.json", msgspec.json.encode({**owner, "start": owner["start"] - 1}))
+    run.write("owner.json", msgspec.json.encode({**owner, "start": owner["start"] - 1, "supervisor": None}))
     assert "is over without a verdict" in _call(cancel, run).output
 
 

@@ -86,7 +86,7 @@ def test_a_run_whose_guardian_is_dead_is_lost_and_one_that_lives_is_running(tmp_
     record_owner(run, os.getpid(), scratch)
     assert state_of(run).word == "running"
     owner = msgspec.json.decode((run.path / "owner.json").read_bytes())
-    run.write("owner.json", msgspec.json.encode({**owner, "start": 1}))
+    run.write("owner.json", msgspec.json.encode({**owner, "start": 1, "supervisor": None}))
     assert state_of(run).word == "lost"
     run.write("owner.json", msgspec.json.encode({**owner, "host": "elsewhere"}))
     assert state_of(run).word == "unknown"
@@ -97,7 +97,7 @@ def test_a_lost_run_is_not_ready_though_it_once_was(tmp_path: Path) -> None:
     scratch.mkdir()
     record_owner(run, os.getpid(), scratch)
     owner = msgspec.json.decode((run.path / "owner.json").read_bytes())
-    run.write("owner.json", msgspec.json.encode({**owner, "start": 1}))
+    run.write("owner.json", msgspec.json.encode({**owner, "start": 1, "supervisor": None}))
     run.write("events.jsonl", b'{"event": "run.ready"}\n')
     state = state_of(run)
     assert (state.word, state.ready) == ("lost", False)
