@@ -13,13 +13,17 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from inferlane.running.limits import refuse_shortage
 from inferlane.values import Reply
 
 _LONGEST_BODY = 16 << 20
+_MOST_HEADERS = 200
 
 
 async def get(url: str, timeout_s: float) -> Reply:
-    """GET; status 0 and a reason in the body when there is no answer in time."""
+    """GET; status 0 and a reason in the body when there is no answer in time. Raises ``RunFault`` where this process is
+    out of file descriptors or memory: that says nothing of the server.
+    """
     return await _bounded(_exchange("GET", url, b"", timeout_s), timeout_s)
 
 
@@ -50,6 +54,7 @@ async def _bounded(exchange: Any, timeout_s: float) -> Reply:
     except ConnectionRefusedError:
         return Reply(body="connection refused")
     except (OSError, EOFError, ValueError) as error:
+        refuse_shortage(error)
         return Reply(body=str(error) or type(error).__name__)
 
 
@@ -90,12 +95,13 @@ async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]
     if len(first) < 2 or not first[0].startswith("HTTP/") or not first[1].isdigit():
         raise ValueError("the answer is not HTTP")
     headers: dict[str, str] = {}
-    while line := (await reader.readline()).decode("latin-1").strip():
+    for _number in range(_MOST_HEADERS):
+        line = (await reader.readline()).decode("latin-1").strip()
+        if not line:
+            return int(first[1]), headers
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()
-        if len(headers) > 200:
-            raise ValueError("the answer has too many headers")
-    return int(first[1]), headers
+    raise ValueError("the answer has too many headers")
 
 
 async def _read_chunks(reader: asyncio.StreamReader) -> bytes:

@@ -135,26 +135,35 @@ KINDS = {
 }
 
 
+class GarbageServer(socketserver.ThreadingTCPServer):
+    """Answers with ``kind``, except at the path ``good``."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], kind: str, good: str | None = None) -> None:
+        super().__init__(address, _Handler)
+        self.kind = kind
+        self.good = good
+
+
 class _Handler(socketserver.StreamRequestHandler):
+    server: GarbageServer
+
     def handle(self) -> None:
-        path = self.rfile.readline().split()[1:2]
+        path = self.rfile.readline().decode().split()[1:2]
         while self.rfile.readline().strip():
             pass
-        if path == [word.encode() for word in sys.argv[4:5]]:
-            self.wfile.write(_OK + b"Content-Length: 2\r\n\r\nok")
-            return
         try:
-            for piece in KINDS[sys.argv[3]]():
+            if path == [self.server.good]:
+                self.wfile.write(_OK + b"Content-Length: 2\r\n\r\nok")
+                return
+            for piece in KINDS[self.server.kind]():
                 self.wfile.write(piece)
         except OSError:
             return
 
 
-class _Server(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-    daemon_threads = True
-
-
 if __name__ == "__main__":
     print(f"garbage on {sys.argv[1]}:{sys.argv[2]}", flush=True)
-    _Server((sys.argv[1], int(sys.argv[2])), _Handler).serve_forever()
+    GarbageServer((sys.argv[1], int(sys.argv[2])), *sys.argv[3:5]).serve_forever()

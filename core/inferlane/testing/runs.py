@@ -66,6 +66,10 @@ class Running:
             time.sleep(0.02)
         raise AssertionError(f"no {what} within {seconds} s; there are {self.events()}")
 
+    def log(self, process: str) -> str:
+        """What a process wrote so far."""
+        return "".join(path.read_text(errors="replace") for path in self.outputs.glob(f"*/logs/{process}.log"))
+
     def pid(self, process: str) -> int:
         """The number of a process that was started."""
         return int(self.wait_for("process.start", process=process)["pid"])

@@ -1,9 +1,10 @@
 """A small engine for tests of the supervisor; arguments: HOST PORT [option=value ...].
 
 It answers ``/health``, ``/v1/completions`` and ``/metrics`` (``served_total``). Options: ``status`` of completions,
-``health`` status, ``tokens`` per completion, ``forward`` (base URL whose completions it relays), ``on_term``
+``health`` status, ``tokens`` per completion, ``forward`` (base URLs whose completions it relays in turn), ``on_term``
 (``ignore``, or a path that is written before it ends), ``orphan=1`` (leaves a detached ``sleep`` behind),
-``die_after`` completions.
+``die_after`` completions, ``load`` seconds before it listens, ``mute=1`` (accepts, and never answers), ``on_usr1``
+(exit code of its end on SIGUSR1, with last words). From SIGUSR2 on it is mute.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,6 +26,8 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     options: dict[str, str]
     served = 0
+    relayed = 0
+    mute = False
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -31,6 +35,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Quiet."""
+
+    def parse_request(self) -> bool:
+        while self.server.mute:
+            time.sleep(0.1)
+        return super().parse_request()
 
     def do_GET(self) -> None:
         if self.path == "/metrics":
@@ -42,7 +51,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         options = self.server.options
         if "forward" in options:
-            self._relay(options["forward"] + self.path, body)
+            targets = options["forward"].split(",")
+            self.server.relayed += 1
+            self._relay(targets[self.server.relayed % len(targets)] + self.path, body)
             return
         status, tokens = int(options.get("status", "200")), int(options.get("tokens", "1"))
         if status == 200:
@@ -79,8 +90,17 @@ def main(argv: list[str]) -> None:
         signal.signal(signal.SIGTERM, lambda *_: (Path(options["on_term"]).write_text("flushed"), os._exit(0)))
     if "orphan" in options:
         subprocess.Popen(["sh", "-c", "setsid sh -c 'sleep 300 & exec sleep 300' &"], start_new_session=True)
+    if "on_usr1" in options:
+        signal.signal(
+            signal.SIGUSR1, lambda *_: (print("last words: giving up", flush=True), os._exit(int(options["on_usr1"])))
+        )
+    if "load" in options:
+        print("loading", flush=True)
+        time.sleep(float(options["load"]))
     server = _Server((argv[0], int(argv[1])), _Handler)
     server.options = options
+    server.mute = "mute" in options
+    signal.signal(signal.SIGUSR2, lambda *_: setattr(server, "mute", True))
     print(f"serving on {argv[0]}:{argv[1]}", flush=True)
     server.serve_forever()
 
