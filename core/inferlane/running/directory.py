@@ -63,7 +63,7 @@ class RunDirectory:
     def write(self, name: str, content: bytes) -> None:
         """Write a file of the run, readable by its owner only."""
         target = self.path / name
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _private(target.parent, self.path)
         write_whole(target, content)
 
 
@@ -108,15 +108,25 @@ def record_owner(run: RunDirectory, guardian: int, scratch: Path, name: str = ""
     write_whole(scratch / OWNER_FILE, content)
 
 
-def write_files(run: RunDirectory, plan: Plan, orders: Mapping[str, bytes]) -> None:
-    """Write each process's own files and its twin's orders."""
+def write_files(run: RunDirectory, plan: Plan) -> None:
+    """Write each process's own files, for their owner only."""
     for process in plan.processes:
         for file in process.files:
             target = run.files / process.name / file.name
             if not target.resolve().is_relative_to(run.files.resolve()):
                 raise RunFault(f"{process.name}: the file {file.name!r} is outside of the run folder")
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_whole(target, file.text.encode(), 0o600 if file.secret else 0o644)
+            _private(target.parent, run.path)
+            write_whole(target, file.text.encode())
+
+
+def _private(folder: Path, top: Path) -> None:
+    """Make ``folder`` and what is missing above it, below ``top``, for their owner only whatever the umask is."""
+    for missing in reversed([path for path in (folder, *folder.parents) if path.is_relative_to(top)]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+
+
+def write_orders(run: RunDirectory, orders: Mapping[str, bytes]) -> None:
+    """Write what each twin is told."""
     for name, content in orders.items():
         write_whole(run.twins / f"{name}.json", content)
 
@@ -133,6 +143,14 @@ def all_runs(outputs: Path) -> list[RunDirectory]:
     ]
 
 
+def exact(reference: str, outputs: Path) -> RunDirectory | None:
+    """The run whose path or whole id this is."""
+    for path in (Path(reference).expanduser(), outputs / reference):
+        if (path / OWNER_FILE).exists() or (path / "run.json").exists():
+            return RunDirectory(path.absolute())
+    return None
+
+
 def find(reference: str | None, outputs: Path) -> RunDirectory:
     """A run by path, by id, by the unique start of an id, or the latest one. Raises ``UsageFault``."""
     if reference is None:
@@ -140,9 +158,9 @@ def find(reference: str | None, outputs: Path) -> RunDirectory:
         if not runs:
             raise UsageFault(f"no runs in {outputs}; name a run's folder, or its parent with -o")
         return runs[-1]
-    for path in (Path(reference).expanduser(), outputs / reference):
-        if (path / OWNER_FILE).exists() or (path / "run.json").exists():
-            return RunDirectory(path.absolute())
+    named = exact(reference, outputs)
+    if named is not None:
+        return named
     matching = [run for run in all_runs(outputs) if run.id.startswith(reference)]
     if len(matching) == 1:
         return matching[0]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from inferlane.running.judge import compiled, need
+from inferlane.running.limits import refuse_shortage
 from inferlane.running.sieve import LONGEST_LINE
 from inferlane.running.tails import without_colour
 from inferlane.values import LogCheck, Verdict
@@ -15,16 +16,17 @@ PIECE = 1 << 20
 
 
 class LogFollower:
-    """New complete lines of a growing file (``at_end``: from its present end on). Of a longer line 64 KiB count.
+    """New complete lines of a growing file (``at_end``: from its present end on, else from ``start``). Of a longer line
+    64 KiB count.
 
     A carriage return ends a line too, so that a bar which moves for hours is seen while it moves. A file that was cut
     or replaced is read from its start. ``lost``: it was there and is not any more.
     """
 
-    def __init__(self, path: Path, at_end: bool = False) -> None:
+    def __init__(self, path: Path, at_end: bool = False, start: int = 0) -> None:
         self.path = path
         self.lost = False
-        self._offset = path.stat().st_size if at_end and path.exists() else 0
+        self._offset = path.stat().st_size if at_end and path.exists() else start
         self._inode = 0
         self._partial = b""
         self._skipping = False
@@ -97,7 +99,8 @@ class LogFollower:
             with self.path.open("rb", buffering=0) as log:
                 log.seek(self._offset)
                 raw = log.read(PIECE) or b""
-        except OSError:
+        except OSError as error:
+            refuse_shortage(error)
             return b""
         self._offset += len(raw)
         return raw

@@ -111,12 +111,30 @@ def test_logs_are_told_apart_and_cannot_move_the_terminal(run: RunDirectory) -> 
     assert _call(logs, run, run.id, "decode-0", "-n", "1").output == "two\n"
 
 
-def test_following_ends_with_the_run(run: RunDirectory) -> None:
-    run.write("run.json", b'{"verdict": "success"}')
-    assert _call(logs, run, run.id, "router", "-f").output == "three\n"
+def test_following_ends_with_the_run_and_says_how_it_ended(run: RunDirectory) -> None:
+    run.write("run.json", b'{"verdict": "failed", "exit_code": 1, "cause": {"message": "decode-0\\nended\\u001b[2J"}}')
+    result = _call(logs, run, run.id, "router", "-f")
+    assert result.stdout == "three\n"
+    assert result.stderr == f"{run.id} is over: failed (exit 1); first cause: decode-0 ended\n"
 
 
-def test_a_log_that_is_not_there_is_refused_with_those_that_are(run: RunDirectory) -> None:
+def test_one_word_that_is_no_run_is_a_process_of_the_latest_one(run: RunDirectory) -> None:
+    older = RunDirectory(run.path.parent / "router-20250101T030405Z-0000")
+    older.path.mkdir()
+    older.write("run.json", b"{}")
+    assert _call(logs, run, "router").output == "three\n"
+    assert _call(logs, run, older.id).output == ""
+    assert _call(logs, run, "router-2025").output == ""
+    assert _call(logs, run, "router", "decode-0", "-n", "1").output == "router: three\ndecode-0: two\n"
+
+
+def test_a_process_that_has_not_started_yet_is_told_so(run: RunDirectory) -> None:
+    run.write("plan.json", b'{"processes": [{"name": "late"}]}')
+    result = _call(logs, run, "late")
+    assert (result.stdout, result.stderr) == ("", "late has not started yet; -f waits for it\n")
+
+
+def test_a_process_that_is_not_there_is_refused_with_those_that_are(run: RunDirectory) -> None:
     fault = _call(logs, run, run.id, "prefill-9").exception
     assert isinstance(fault, UsageFault)
     assert "decode-0, router" in str(fault)
