@@ -16,6 +16,7 @@ from pathlib import Path
 
 from inferlane.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED
 from inferlane.running import proc
+from inferlane.running.limits import shortage
 from inferlane.running.sweep import Swept, sweep
 
 Announce = Callable[[Path], None]
@@ -50,12 +51,15 @@ def guarded(
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
-    keep = frozenset(proc.children_of_all().get(os.getpid(), ()))
-    proc.become_subreaper()
-    reader, writer = os.pipe()
-    old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)  # none may get lost between fork and handler
     guardian = os.getpid()
-    pid = os.fork()
+    old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)  # none may get lost between fork and handler
+    try:
+        keep = frozenset(proc.children_of_all().get(guardian, ()))
+        proc.become_subreaper()
+        reader, writer = os.pipe()
+        pid = os.fork()
+    except OSError as error:
+        return _not_begun(error, old_mask, lost)
     if pid == 0:
         os.close(reader)
         _supervise(main, writer, guardian, None if blocked else old_mask)
@@ -70,15 +74,23 @@ def guarded(
         if not ended:
             os.kill(pid, number)
 
-    previous = {number: signal.signal(number, forward) for number in FORWARDED}
+    for number in FORWARDED:  # they stay: once there is a verdict, a late Ctrl-C does not replace it
+        signal.signal(number, forward)
     signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # its number stays its own until it is collected
     ended = True
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     swept = sweep(keep)
-    for number, handler in previous.items():
-        signal.signal(number, handler)
+    for number in FORWARDED:  # the interpreter's end would bring the defaults back, but not for what is ignored
+        signal.signal(number, signal.SIG_IGN)
     return _verdict(code, seen, _read_all(reader), swept, lost)
+
+
+def _not_begun(error: OSError, mask: set[int | signal.Signals], lost: Lost) -> int:
+    message = f"cannot start the supervisor: {shortage(error, forking=True) or error}"
+    lost("failed", EXIT_FAILED, message, None)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    return EXIT_FAILED
 
 
 def _supervise(
@@ -97,8 +109,12 @@ def _supervise(
         code = EXIT_INTERRUPTED
     except SystemExit as ending:
         code = ending.code if isinstance(ending.code, int) else EXIT_FAILED if ending.code else 0
-    except BaseException:  # noqa: BLE001 - this process ends here; what is not expected must be seen
-        sys.excepthook(*sys.exc_info())
+    except BaseException as error:  # noqa: BLE001 - this process ends here; what is not expected must be seen
+        line = shortage(error)
+        if line is None:
+            sys.excepthook(*sys.exc_info())
+        else:
+            say_lost("failed", EXIT_FAILED, line, None)
     finally:
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()

@@ -12,6 +12,7 @@ FileLimit = tuple[int, int]
 """Soft and hard limit of open files."""
 
 _WANTED = 65536
+_ROOM = 48
 _OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 
 
@@ -60,7 +61,7 @@ def lift_file_limit() -> FileLimit:
     return soft, hard
 
 
-def check_file_limit(spare: int) -> None:
+def check_file_limit(spare: int = _ROOM) -> None:
     """Raises ``RunFault`` if less than ``spare`` files can still be opened: a run that starves half way is worse."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if soft == resource.RLIM_INFINITY:

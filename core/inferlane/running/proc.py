@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -43,13 +44,17 @@ def die_with_parent(number: signal.Signals, parent: int) -> None:
         os._exit(1)
 
 
-def parent_death(number: signal.Signals) -> Callable[[], None]:
-    """A ``preexec_fn`` that ties a child to the life of the calling thread; the library is loaded before the fork."""
+def parent_death(number: signal.Signals, files: tuple[int, int] | None = None) -> Callable[[], None]:
+    """A ``preexec_fn`` that ties a child to the life of the calling thread; the library is loaded before the fork.
+    ``files``: the child's limit of open files, soft and hard.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     me = os.getpid()
 
     def tie() -> None:
         libc.prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+        if files is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, files)
         if os.getppid() != me:
             os._exit(1)
 

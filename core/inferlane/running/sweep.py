@@ -43,13 +43,23 @@ def sweep(keep: frozenset[int] = frozenset(), seconds: float = 10.0) -> Swept:
     stopped: set[int] = set()
     groups: set[int] = set()
     while True:
-        alive = _reaped(proc.descendants(os.getpid(), keep))
+        try:
+            alive = _reaped(proc.descendants(os.getpid(), keep))
+        except OSError as error:  # we cannot look; the groups that we know may give us room
+            if time.monotonic() > deadline:
+                return Swept(tuple(killed.values()), (f"perhaps more: {error}",))
+            for group in groups:
+                proc.send(-group, signal.SIGKILL)
+            time.sleep(0.05)
+            continue
         if not alive and _childless(keep):
             return Swept(tuple(killed.values()))
         if time.monotonic() > deadline:
             return Swept(tuple(killed.values()), tuple(f"{pid} {proc.command_of(pid)}" for pid in alive))
         new = [pid for pid in alive if pid not in stopped]
         groups |= _groups(new)
+        if not new:
+            killed |= {pid: f"{pid} {proc.command_of(pid)}" for pid in alive if pid not in killed}
         number = signal.SIGSTOP if new else signal.SIGKILL
         for group in groups:
             proc.send(-group, number)
@@ -57,7 +67,6 @@ def sweep(keep: frozenset[int] = frozenset(), seconds: float = 10.0) -> Swept:
             proc.send(pid, number)
         stopped.update(new)
         if not new:
-            killed |= {pid: f"{pid} {proc.command_of(pid)}" for pid in alive if pid not in killed}
             stopped.clear()  # numbers may be used again, once their processes were collected
             time.sleep(0.005)
 
