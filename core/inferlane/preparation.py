@@ -16,6 +16,7 @@ from inferlane.config import (
     Resolved,
     SourceMap,
     here,
+    is_secret,
     load_cluster,
     load_recipe,
     report,
@@ -25,7 +26,7 @@ from inferlane.config.nodes import plain
 from inferlane.errors import Refused, UsageFault
 from inferlane.planning import Shape, build_plan
 from inferlane.planning.environment import Trace
-from inferlane.planning.secrets import hide_secrets
+from inferlane.planning.secrets import hide_secrets, masked, references
 from inferlane.planning.wants import block_problems, blocks_of
 from inferlane.plugins import Plugins
 from inferlane.values import Plan, Problem
@@ -94,13 +95,16 @@ def checked(load: Callable[[], LoadedRecipe], plugins: Plugins) -> LoadedRecipe:
     try:
         return load()
     except FileRefused as refused:
-        raise UsageFault("\n".join(_with_blocks(refused, plugins))) from refused
+        text = "\n".join(_with_blocks(refused, plugins))
+        raise UsageFault(masked(text, plain(refused.root)) if refused.root is not None else text) from refused
 
 
 def on_site(recipe: LoadedRecipe, cluster: LoadedCluster, plugins: Plugins) -> Prepared:
     """A recipe on a cluster, resolved."""
     resolved = resolve(recipe, cluster)
-    hidden, site, secrets = hide_secrets(resolved.recipe, resolved.cluster)
+    named = {*references(plain(recipe.source.root)), *cluster.references}
+    called = {name: os.environ[name] for name in sorted(named) if is_secret(name) and name in os.environ}
+    hidden, site, secrets = hide_secrets(resolved.recipe, resolved.cluster, {**called, **cluster.secrets})
     return Prepared(recipe, cluster, resolved, plugins, hidden, site, secrets)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from inferlane.config.faults import Fault
@@ -24,17 +25,17 @@ class Unset(NamedTuple):
 
 class Expanded(NamedTuple):
     """``unset``: what could not be replaced (its ``${NAME}`` stays). ``references``: names left in place on purpose.
-    ``secrets``: values that were filled in and that no message may hold.
+    ``secrets``: variables that were filled in, with values that no message may hold.
     """
 
     root: Node
     unset: tuple[Unset, ...]
     references: tuple[str, ...]
-    secrets: frozenset[str] = frozenset()
+    secrets: Mapping[str, str] = MappingProxyType({})
 
     def masked(self, fault: Fault) -> Fault:
         """The fault without any secret that was filled in."""
-        for secret in self.secrets:
+        for secret in self.secrets.values():
             path = tuple(part.replace(secret, MASK) if isinstance(part, str) else part for part in fault.path)
             fault = Fault(fault.mark, path, fault.message.replace(secret, MASK))
         return fault
@@ -47,7 +48,7 @@ def expand(root: Node, environ: Mapping[str, str]) -> Expanded:
     plan; the launcher resolves it.
     """
     work = _Expansion(environ)
-    return Expanded(work.node(root, ()), tuple(work.unset), tuple(sorted(work.references)), frozenset(work.secrets))
+    return Expanded(work.node(root, ()), tuple(work.unset), tuple(sorted(work.references)), work.secrets)
 
 
 class _Expansion:
@@ -55,7 +56,7 @@ class _Expansion:
         self._environ = environ
         self.unset: list[Unset] = []
         self.references: set[str] = set()
-        self.secrets: set[str] = set()
+        self.secrets: dict[str, str] = {}
 
     def node(self, node: Node, path: Path) -> Node:
         if isinstance(node.value, dict):
@@ -89,7 +90,7 @@ class _Expansion:
                 self.unset.append(Unset(path, name))
                 return match[0]
             if is_secret(name) and self._environ[name]:
-                self.secrets.add(self._environ[name])
+                self.secrets[name] = self._environ[name]
             return self._environ[name]
 
         return _TOKEN.sub(value, text) if "$" in text else text

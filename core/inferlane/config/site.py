@@ -27,7 +27,7 @@ _PARENTS = 2
 class LoadedCluster(msgspec.Struct, frozen=True):
     """``file``: how the file is named in messages, ``None`` without one. ``inert``: paths without effect here.
     ``unset``: variables that are not set, and where; ``run`` refuses them. ``references``: variables that stay so,
-    because they hold secrets.
+    because they hold secrets. ``secrets``: secret variables that stand inside other values, with theirs.
     """
 
     cluster: Cluster
@@ -36,6 +36,7 @@ class LoadedCluster(msgspec.Struct, frozen=True):
     inert: tuple[str, ...] = ()
     unset: tuple[Unset, ...] = ()
     references: tuple[str, ...] = ()
+    secrets: Mapping[str, str] = {}
 
     @property
     def unresolved(self) -> tuple[Problem, ...]:
@@ -92,7 +93,8 @@ def cluster_from(root: Node, file: str, environ: Mapping[str, str]) -> LoadedClu
     if faults or cluster is None:
         raise FileRefused(map(expanded.masked, faults), CLUSTER)
     source = SourceMap(tree, "cluster", sorted_keys.spellings)
-    return LoadedCluster(cluster, source, file, sorted_keys.inert, expanded.unset, expanded.references)
+    left = expanded.unset, expanded.references, expanded.secrets
+    return LoadedCluster(cluster, source, file, sorted_keys.inert, *left)
 
 
 def unset_warnings(unset: Iterable[Unset]) -> tuple[Problem, ...]:

@@ -21,6 +21,7 @@ from inferlane.planning.memory import check_memory
 from inferlane.planning.pairing import EngineChoice, Pairing, pair
 from inferlane.planning.placement import Placed, Wish, place
 from inferlane.planning.port_plan import assign_ports, idle_overrides
+from inferlane.planning.secrets import argument_warnings
 from inferlane.planning.services import ServiceUse, collect_services, external_addresses
 from inferlane.planning.shape import Shape
 from inferlane.planning.traces import tell_ports
@@ -54,6 +55,7 @@ class _Planner:
             raise Refused([Problem(where="resources.gpus_per_node", message=message)])
         check_blocks(self.recipe, self.plugins)
         self.problems += check_model(self.recipe.model.path)
+        self.problems += argument_warnings(self.recipe)
         self.problems += site_problems(self.recipe, self.cluster, self.plugins)
         accelerator, missing = choose_accelerator(self.recipe, self.cluster, self.shape, self.plugins, self.problems)
         engines = choose_engines(self.recipe, self.plugins, self.problems)

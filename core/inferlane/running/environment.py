@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from inferlane.errors import RunFault
+from inferlane.planning.secrets import PREFIX, fill
 from inferlane.running.secrets import REFERENCE
 from inferlane.running.sweep import RUN_DIR, RUN_ID
 from inferlane.values import Plan, PlannedProcess
@@ -27,7 +28,9 @@ def base_environment(launcher: Mapping[str, str], passed: Collection[str] = ()) 
     env = {
         name: value
         for name, value in launcher.items()
-        if name.lower() not in _PROXIES and any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+        if name.lower() not in _PROXIES
+        and not name.startswith(PREFIX)
+        and any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
     }
     own = str(Path(sys.executable).parent)
     env["PATH"] = f"{env['PATH']}:{own}" if env.get("PATH") else f"/usr/local/bin:/usr/bin:/bin:{own}"
@@ -58,7 +61,7 @@ def process_environment(
 def _resolved(process: str, name: str, value: str, launcher: Mapping[str, str]) -> str:
     reference = REFERENCE.fullmatch(value)
     if reference is None:
-        return value
+        return fill(value, launcher)
     found = launcher.get(reference[1])
     if found is None:
         raise RunFault(f"{process}: {name} refers to ${{{reference[1]}}}, which is not set here; export {reference[1]}")
@@ -83,7 +86,25 @@ def environments(
 
 
 def revealed(plan: Plan, secrets: Mapping[str, str]) -> Plan:
-    """The plan with the values of hidden arguments, for whoever starts processes and never to be written."""
-    known = {f"${{{name}}}": value for name, value in secrets.items()}
-    processes = (replace(process, args=tuple(known.get(a, a) for a in process.args)) for process in plan.processes)
-    return replace(plan, processes=tuple(processes))
+    """The plan with the values of hidden arguments and files, for whoever starts processes and never to be written.
+
+    Our own programs are not told: what they are given can be read in the process list, and they have no use for it.
+    """
+    return replace(plan, processes=tuple(_revealed(process, secrets) for process in plan.processes))
+
+
+def _revealed(process: PlannedProcess, secrets: Mapping[str, str]) -> PlannedProcess:
+    texts = [fill(file.text, secrets) for file in process.files]
+    files = tuple(
+        file if text == file.text else replace(file, text=text, secret=True)
+        for file, text in zip(process.files, texts, strict=True)
+    )
+    if _is_ours(process):
+        return replace(process, files=files)
+    return replace(process, files=files, args=tuple(fill(word, secrets) for word in process.args))
+
+
+def _is_ours(process: PlannedProcess) -> bool:
+    """Stand-ins and the load client: none of them needs a secret that is meant for a real program."""
+    python, *words = process.program
+    return python == sys.executable and words[:1] == ["-m"] and words[1].partition(".")[0].startswith("inferlane")

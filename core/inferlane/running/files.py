@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 
-def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write ``content`` beside ``path`` and rename it into place."""
+def write_whole(path: Path, content: bytes) -> None:
+    """Write ``content`` beside ``path``, readable by its owner only, and rename it into place."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(content)

@@ -125,7 +125,7 @@ class _LocalRun:
                     run, self._options.guardian or os.getpid(), scratch, self._plan.name, self._started
                 )
             except OSError as error:
-                raise RunFault(unwritten(run, error)) from error
+                raise RunFault(unwritten(run.path, error)) from error
             if self._options.announce is not None:
                 self._options.announce(run.path)
             return self._in(run, scratch, addresses.node_addresses(self._plan, slots))
@@ -143,13 +143,14 @@ class _LocalRun:
             redactor = Redactor([hidden, *prepared.values(), *(process.env for process in bound.processes)])
             self._show.redactor = redactor
             self._write(run, bound, redactor)
-            reserve(run)
             bound = revealed(bound, hidden)
+            directory.write_files(run, bound)
+            reserve(run)
         except InferlaneError as fault:
             self._refused(run, fault)
             raise
         except OSError as error:
-            raise RunFault(unwritten(run, error)) from error
+            raise RunFault(unwritten(run.path, error)) from error
         self._show.line(
             f"run {run.id}: {counted(len(bound.processes), 'process', 'processes')} on "
             f"{counted(len(bound.nodes), 'node', 'nodes')}; folder {run.path}"
@@ -171,7 +172,7 @@ class _LocalRun:
         try:
             run.write("run.json", redactor.content(_document(outcome)))
         except OSError as error:  # a verdict that nobody can read later is none
-            cause = outcome.cause or Cause(kind="internal", message=unwritten(run, error))
+            cause = outcome.cause or Cause(kind="internal", message=unwritten(run.path, error))
             outcome = msgspec.structs.replace(outcome, verdict="failed", exit_code=EXIT_FAILED, cause=cause)
         self._show.final(outcome, str(run.path))
         return outcome.exit_code
@@ -197,7 +198,7 @@ class _LocalRun:
         return bound
 
     def _write(self, run: RunDirectory, bound: Plan, redactor: Redactor) -> None:
-        directory.write_files(run, bound, self._hooks.orders(bound) if self._hooks.orders else {})
+        directory.write_orders(run, self._hooks.orders(bound) if self._hooks.orders else {})
         run.write("plan.json", redactor.content(msgspec.json.format(encode(bound), indent=1)) + b"\n")
         for name, content in self._options.documents.items():
             run.write(name, redactor.content(content))

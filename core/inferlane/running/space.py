@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from inferlane.errors import RunFault
 from inferlane.running.directory import RunDirectory
+from inferlane.running.limits import shortage
 
 _MINUTE_S = 60.0
 _LITTLE = 1 << 30
@@ -18,10 +21,16 @@ _RESERVE = ".reserve"
 _RESERVED = 256 << 10
 
 
-def unwritten(run: RunDirectory, error: OSError) -> str:
-    """One line on a file of the run that cannot be written, and what to do."""
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
+"""Faults of a disk or a folder, not of a program."""
+
+
+def unwritten(path: Path, error: OSError) -> str:
+    """One line on a path of a run that cannot be written, and what to do."""
+    if line := shortage(error):
+        return line
     reason = error.strerror or str(error)
-    return f"cannot write to {run.path}: {reason}; make room there, or choose another folder with -o"
+    return f"cannot write to {path}: {reason}; make room there, or choose another folder with -o"
 
 
 def reserve(run: RunDirectory) -> None:
@@ -29,7 +38,7 @@ def reserve(run: RunDirectory) -> None:
     try:
         run.write(_RESERVE, os.urandom(_RESERVED))  # nothing that a file system can make small
     except OSError as error:
-        raise RunFault(unwritten(run, error)) from error
+        raise RunFault(unwritten(run.path, error)) from error
 
 
 def release(run: RunDirectory) -> None:

@@ -10,9 +10,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from inferlane.errors import RunFault
 from inferlane.running import proc
+from inferlane.running.space import UNWRITABLE, unwritten
 from inferlane.values import PlannedProcess
 
 
@@ -52,7 +54,7 @@ def spawn(process: PlannedProcess, env: Mapping[str, str], log: Path) -> Child:
     Raises ``RunFault`` if the program cannot be started.
     """
     assert threading.current_thread() is threading.main_thread()
-    with log.open("ab", buffering=0) as out:
+    with _opened(log, process.name) as out:
         try:
             popen = subprocess.Popen(
                 process.argv,
@@ -67,6 +69,17 @@ def spawn(process: PlannedProcess, env: Mapping[str, str], log: Path) -> Child:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise RunFault(f"{process.name}: cannot start {process.argv[0]!r}: {reason}") from error
     return Child(process=process, pid=popen.pid, log=log, started=time.monotonic(), popen=popen)
+
+
+def _opened(log: Path, name: str) -> IO[bytes]:
+    """The log, readable by its owner only whatever the umask is."""
+    try:
+        handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        raise RunFault(f"{name}: {unwritten(log, error)}") from error
+    return os.fdopen(handle, "ab", buffering=0)
 
 
 class Children:

@@ -16,6 +16,7 @@ from inferlane.config.fields import REFERENCE
 from inferlane.errors import PluginFault, RunFault, UsageFault
 from inferlane.planning import Shape
 from inferlane.planning.accelerators import choose_accelerator
+from inferlane.planning.secrets import fill
 from inferlane.plugins import Plugins
 from inferlane.preparation import Prepared, Request, prepare
 from inferlane.rehearsal import Programs, RehearsalOptions, orders, rehearse, scale_down
@@ -183,7 +184,7 @@ def _options(wish: Wish, prepared: Prepared, pool: Pool | None, announce: Callab
 
 def _model(prepared: Prepared, wish: Wish) -> str:
     """The model's path; a rehearsal needs none, so that a variable which is not set stays as its name."""
-    path = prepared.hidden.model.path
+    path = fill(prepared.hidden.model.path, prepared.secrets)
     return path if wish.rehearsal is None else REFERENCE.sub(r"\1", path)
 
 

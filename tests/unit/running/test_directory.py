@@ -11,7 +11,16 @@ import msgspec
 import pytest
 
 from inferlane.errors import RunFault, UsageFault
-from inferlane.running.directory import RunDirectory, all_runs, create, find, new_id, record_owner, write_files
+from inferlane.running.directory import (
+    RunDirectory,
+    all_runs,
+    create,
+    find,
+    new_id,
+    record_owner,
+    write_files,
+    write_orders,
+)
 from inferlane.running.events import EventLog, read_events
 from inferlane.running.secrets import Redactor
 from inferlane.running.states import state_of
@@ -43,19 +52,26 @@ def test_an_output_folder_with_odd_characters_is_refused(tmp_path: Path) -> None
         create(tmp_path / 'a"b', "r")
 
 
-def test_files_of_processes_are_written_secret_ones_privately(tmp_path: Path) -> None:
+def test_files_of_processes_are_for_their_owner_only_whatever_the_umask(tmp_path: Path) -> None:
     run = create(tmp_path, "r")
-    files = (File(name="sub/a.json", text="{}"), File(name="key", text="k", secret=True))
-    write_files(run, plan(shell("w", "true", files=files)), {"w": b"{}"})
-    assert stat.S_IMODE((run.files / "w" / "key").stat().st_mode) == 0o600
-    assert (run.files / "w" / "sub" / "a.json").read_text() == "{}"
+    files = (File(name="sub/deep/a.json", text="{}"), File(name="key", text="k", secret=True))
+    before = os.umask(0)
+    try:
+        write_files(run, plan(shell("w", "true", files=files)))
+        write_orders(run, {"w": b"{}"})
+    finally:
+        os.umask(before)
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in run.path.rglob("*")}
+    assert {mode for path, mode in modes.items() if path.is_dir()} == {0o700}
+    assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}
+    assert (run.files / "w" / "sub" / "deep" / "a.json").read_text() == "{}"
     assert (run.twins / "w.json").read_bytes() == b"{}"
 
 
 def test_a_file_outside_of_the_run_folder_is_refused(tmp_path: Path) -> None:
     run = create(tmp_path, "r")
     with pytest.raises(RunFault, match="outside"):
-        write_files(run, plan(shell("w", "true", files=(File(name="../../../x", text=""),))), {})
+        write_files(run, plan(shell("w", "true", files=(File(name="../../../x", text=""),))))
 
 
 def test_the_latest_run_is_the_one_with_the_latest_time_in_its_id(tmp_path: Path) -> None:
