@@ -23,6 +23,7 @@ from inferlane.running.environment import environments, proxies_asked_for, revea
 from inferlane.running.events import EventLog, wall_time
 from inferlane.running.housekeeping import Housekeeping, signals_again
 from inferlane.running.judge import JudgePlugin
+from inferlane.running.limits import check_file_limit, lift_file_limit, refuse_shortage
 from inferlane.running.outcome import EXIT_CODES, Cause, Ended, Outcome
 from inferlane.running.report import Reporter, counted, reporter
 from inferlane.running.secrets import Redactor
@@ -91,6 +92,9 @@ def run_plan(
         for name in proxies_asked_for(options.pass_environment):
             show.line(f"note: {name} of pass_environment is never passed on; set it in the recipe's environment")
         return _LocalRun(plan, options, hooks or Hooks(), rehearsal, show, flags).run()
+    except OSError as error:
+        refuse_shortage(error)
+        raise
     finally:
         show.close()
 
@@ -114,27 +118,28 @@ class _LocalRun:
         self._show = show
         self._flags = flags
         self._started = wall_time()
+        self._files = lift_file_limit()
 
     def run(self) -> int:
         slots = addresses.claim(len(self._plan.nodes))
         scratch = addresses.make_scratch()
         try:
             run = directory.create(self._options.outputs, self._plan.name)
+            guardian = self._options.guardian or os.getpid()
             try:
-                directory.record_owner(
-                    run, self._options.guardian or os.getpid(), scratch, self._plan.name, self._started
-                )
+                directory.record_owner(run, guardian, scratch, self._plan.name, self._started)
             except OSError as error:
                 raise RunFault(unwritten(run.path, error)) from error
             if self._options.announce is not None:
                 self._options.announce(run.path)
             return self._in(run, scratch, addresses.node_addresses(self._plan, slots))
         finally:
+            slots.release()  # before what needs file descriptors
             addresses.remove_dirs(scratch)
-            slots.release()
 
     def _in(self, run: RunDirectory, scratch: Path, known: Mapping[str, str]) -> int:
         try:
+            check_file_limit()
             bound = self._bound(run, scratch, known)
             prepared = environments(bound, self._options.environ, self._options.pass_environment, run.id, run.path)
             preflight.check_needs(bound, prepared)
@@ -150,7 +155,8 @@ class _LocalRun:
             self._refused(run, fault)
             raise
         except OSError as error:
-            raise RunFault(unwritten(run.path, error)) from error
+            self._refused(run, full := RunFault(unwritten(run.path, error)))
+            raise full from error
         self._show.line(
             f"run {run.id}: {counted(len(bound.processes), 'process', 'processes')} on "
             f"{counted(len(bound.nodes), 'node', 'nodes')}; folder {run.path}"
@@ -216,6 +222,7 @@ class _LocalRun:
             grace_s=self._options.grace_s,
             patience_s=self._options.patience_s,
             guardian=self._options.guardian,
+            files=self._files,
             summarise=self._hooks.summarise,
             judge=self._hooks.judge,
             upkeep=upkeep,

@@ -14,6 +14,7 @@ from typing import IO
 
 from inferlane.errors import RunFault
 from inferlane.running import proc
+from inferlane.running.limits import shortage
 from inferlane.running.space import UNWRITABLE, unwritten
 from inferlane.values import PlannedProcess
 
@@ -48,8 +49,9 @@ class Child:
                 return
 
 
-def spawn(process: PlannedProcess, env: Mapping[str, str], log: Path) -> Child:
+def spawn(process: PlannedProcess, env: Mapping[str, str], log: Path, files: tuple[int, int] | None = None) -> Child:
     """Start one process. Call it from the main thread only: the kernel ends the child when the spawning *thread* ends.
+    ``files``: the limit of open files that it gets, soft and hard; else ours.
 
     Raises ``RunFault`` if the program cannot be started.
     """
@@ -63,10 +65,10 @@ def spawn(process: PlannedProcess, env: Mapping[str, str], log: Path) -> Child:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=proc.parent_death(signal.SIGKILL),
+                preexec_fn=proc.parent_death(signal.SIGKILL, files),
             )
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
+            reason = shortage(error, forking=True) or (error.strerror if isinstance(error, OSError) else error)
             raise RunFault(f"{process.name}: cannot start {process.argv[0]!r}: {reason}") from error
     return Child(process=process, pid=popen.pid, log=log, started=time.monotonic(), popen=popen)
 

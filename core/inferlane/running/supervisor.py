@@ -23,6 +23,7 @@ from inferlane.running.directory import RunDirectory
 from inferlane.running.events import EventLog
 from inferlane.running.gatekeeper import Gatekeeper
 from inferlane.running.judge import JudgePlugin
+from inferlane.running.limits import FileLimit, told
 from inferlane.running.logwatch import LogRoom
 from inferlane.running.outcome import Cause, RunEnded, VerdictWord, exit_words
 from inferlane.running.report import Reporter
@@ -38,12 +39,14 @@ _MINUTE_S = 60.0
 @dataclass(frozen=True)
 class Settings:
     """``grace_s``: the budget of the teardown. ``patience_s``: how long generation may go on failing while every gate
-    holds. ``guardian``: its process id, if any. ``upkeep``: called at each turn.
+    holds. ``guardian``: its process id, if any. ``upkeep``: called at each turn. ``files``: the limit of open files of
+    the processes, else ours.
     """
 
     grace_s: float = 30.0
     patience_s: float = 240.0
     guardian: int | None = None
+    files: FileLimit | None = None
     summarise: Summarise | None = None
     judge: JudgePlugin | None = None
     upkeep: Callable[[], None] = lambda: None
@@ -115,7 +118,7 @@ class Supervisor:
             if verdict == "not_ready":
                 self._reporter.table(self.board.rows())
         except Exception as error:  # noqa: BLE001 - a fault of ours (or a full disk) must still end everything in order
-            verdict, cause = "failed", Cause(kind="internal", message=f"the supervisor failed: {error!r}")
+            verdict, cause = "failed", Cause(kind="internal", message=told(error))
             self._events.write("run.internal", traceback=traceback.format_exc())
         self._mark("ended")
         await self._tear_down(verdict)
@@ -177,7 +180,8 @@ class Supervisor:
             if self._origin is None:
                 self._origin = time.monotonic()
             try:
-                child = spawn(process, self._environments[process.name], self._run.log(process.name))
+                log = self._run.log(process.name)
+                child = spawn(process, self._environments[process.name], log, self._settings.files)
             except RunFault as fault:
                 raise RunEnded("failed", Cause(kind="start", process=process.name, message=str(fault))) from fault
             self.children.add(child)
@@ -280,7 +284,7 @@ class Supervisor:
 
     async def _tear_down(self, verdict: VerdictWord) -> None:
         self._events.write("teardown.start", verdict=verdict)
-        signals_before = len(self._flags.received)
+        calm = self._flags.calm_until() if verdict in ("interrupted", "terminated") else time.monotonic()
         teardown = Teardown(self.children, self._settings.grace_s, lambda seconds: wait(seconds))
 
         async def wait(seconds: float) -> None:
@@ -289,7 +293,7 @@ class Supervisor:
                 self._note_exit(child)
                 if not child.asked and verdict != "success":
                     self._followers.append(exit_line(child))
-            if len(self._flags.received) > signals_before:
+            if self._flags.pressed_after(calm):
                 teardown.hurry()
 
         await teardown.run(failed=verdict in ("failed", "not_ready"))

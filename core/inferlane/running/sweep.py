@@ -20,6 +20,8 @@ RUN_DIR = "INFERLANE_RUN_DIR"
 OWNER_FILE = "owner.json"
 SCRATCH_PREFIX = "il-"
 
+_JUST_MADE_S = 60.0
+
 
 @dataclass(frozen=True)
 class Swept:
@@ -198,9 +200,18 @@ def _dead_scratch() -> list[Path]:
     for folder in scratch_base().glob(f"{SCRATCH_PREFIX}*"):
         record = _dead_owner(folder)
         if record is None:
+            _remove_if_abandoned(folder)
             continue
         if record.get("boot") == proc.boot_id():
             found.append(folder)
         else:
             remove_scratch(folder)
     return found
+
+
+def _remove_if_abandoned(folder: Path) -> None:
+    """Remove a folder whose run was killed before it wrote down whose it is: one that is empty, and not just made."""
+    with contextlib.suppress(OSError):
+        status = folder.lstat()
+        if status.st_uid == os.getuid() and abs(time.time() - status.st_mtime) > _JUST_MADE_S:
+            folder.rmdir()
