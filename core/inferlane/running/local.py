@@ -180,8 +180,7 @@ class _LocalRun:
         except OSError as error:  # a verdict that nobody can read later is none
             cause = outcome.cause or Cause(kind="internal", message=unwritten(run.path, error))
             outcome = msgspec.structs.replace(outcome, verdict="failed", exit_code=EXIT_FAILED, cause=cause)
-        self._show.final(outcome, str(run.path))
-        return outcome.exit_code
+        return self._show.final(outcome, str(run.path))
 
     def _bound(self, run: RunDirectory, scratch: Path, known: Mapping[str, str]) -> Plan:
         folders = {"logs": run.logs, "files": run.files, "results": run.results, "dir": run.path}

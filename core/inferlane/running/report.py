@@ -2,107 +2,150 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TextIO
+from dataclasses import replace
+from pathlib import Path
+from typing import TextIO
 
 import msgspec
 
+from inferlane.errors import EXIT_FAILED
 from inferlane.running.board import Row, table
-from inferlane.running.outcome import Outcome
+from inferlane.running.hints import attach_lines
+from inferlane.running.outcome import Ended, Outcome, exit_words
+from inferlane.running.outlet import Outlet
+from inferlane.running.screen import Screen, in_foreground, is_live
 from inferlane.running.secrets import Redactor
 from inferlane.running.served import served_lines
 from inferlane.running.tails import printable
 
-_ROWS_SHOWN = 24
+_LAST_WORDS_S = 10.0
+_MOST_PROCESSES = 24
+_MOST_HELD = 1000
 
 
 class Reporter:
-    """Plain lines on ``out``. With ``as_json`` stdout gets the verdict's JSON and nothing else; lines go to stderr."""
+    """Plain lines on ``out``. With ``as_json`` stdout gets the verdict's JSON and nothing else; lines go to stderr.
+
+    Nothing here waits for a reader or raises: a run does not depend on whether its progress can be shown.
+    """
 
     live = False
 
     def __init__(self, as_json: bool = False, out: TextIO | None = None) -> None:
         self._as_json = as_json
-        self._out = out or (sys.stderr if as_json else sys.stdout)
+        self._outlet = Outlet(out or (sys.stderr if as_json else sys.stdout))
         self._start = time.monotonic()
         self.redactor = Redactor()
 
     def line(self, text: str) -> None:
         """One line of progress."""
-        self._write(f"[{time.monotonic() - self._start:7.1f} s] {text}")
+        self._write([f"[{time.monotonic() - self._start:7.1f} s] {text}"])
 
     def table(self, rows: tuple[Row, ...]) -> None:
         """Every process, at each minute and at a timeout."""
-        for text in table(rows):
-            self._write(f"    {text}")
+        self._write([f"    {text}" for text in table(rows)])
+
+    def ready(self, folder: Path, endpoint: str, model: str) -> None:
+        """What to type now: try it, follow it, stop it."""
+        self._write([f"    {text}" for text in attach_lines(folder, endpoint, model)])
 
     def progress(self, rows: Callable[[], tuple[Row, ...]]) -> None:
-        """Refresh what moves; nothing where nothing can move."""
+        """Refresh what moves, and hand on what a slow reader has not taken yet."""
+        self._outlet.drain(0)
 
     def close(self) -> None:
         """Stop moving."""
 
-    def final(self, outcome: Outcome, folder: str) -> None:
-        """The verdict."""
+    def final(self, outcome: Outcome, folder: str) -> int:
+        """The verdict. Returns the exit status: the run's, or 1 where a document was asked for and cannot be had."""
         self.close()
-        for text in final_lines(outcome, folder):
-            self._write(text)
-        if self._as_json:
-            content = msgspec.json.format(msgspec.json.encode(outcome), indent=2)
+        self._write(final_lines(outcome, folder))
+        self._outlet.drain(_LAST_WORDS_S)
+        return self._document(outcome, folder) if self._as_json else outcome.exit_code
+
+    def _document(self, outcome: Outcome, folder: str) -> int:
+        content = msgspec.json.format(msgspec.json.encode(outcome), indent=2)
+        try:
             sys.stdout.write(self.redactor.content(content).decode() + "\n")
             sys.stdout.flush()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            self._write([f"error: the verdict could not be written to stdout: {reason}; it is in {folder}/run.json"])
+            return outcome.exit_code or EXIT_FAILED
+        return outcome.exit_code
 
-    def _write(self, text: str) -> None:
-        try:
-            self._out.write(printable(self.redactor.text(text)) + "\n")
-            self._out.flush()
-        except (OSError, ValueError):  # the reader of our output has gone; the run has not
-            return
+    def _write(self, texts: Sequence[str]) -> None:
+        self._outlet.write("".join(f"{text}\n" for text in self._shown(texts)))
+
+    def _shown(self, texts: Sequence[str]) -> list[str]:
+        return [printable(self.redactor.text(text)) for text in texts]
 
 
 class LiveReporter(Reporter):
-    """A terminal: lines as before, and below them a table that is refreshed in place. No thread."""
+    """A terminal: lines as before, and below them a table that is refreshed in place. No thread.
+
+    While the command is not in the foreground (Ctrl-Z, ``bg``) the run goes on and nothing is written over the shell;
+    what there was to say is said when it is back, or when the run is over. ``guardian``: who holds the terminal.
+    """
 
     live = True
 
-    def __init__(self, out: TextIO) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
+    def __init__(self, out: TextIO, guardian: int) -> None:
         super().__init__(out=out)
-        self._console = Console(file=out, highlight=False, markup=False)
-        self._live: Any = Live(console=self._console, auto_refresh=False, transient=True)
-        self._live.start()
+        self._screen = Screen(self._outlet, out.fileno())
+        self._guardian = guardian
+        self._held: list[str] = []
         self._refreshed = 0.0
 
     def progress(self, rows: Callable[[], tuple[Row, ...]]) -> None:
-        if time.monotonic() - self._refreshed < 1.0:
+        self._outlet.drain(0)
+        if self._outlet.waiting or self._outlet.broken or time.monotonic() - self._refreshed < 1.0:
             return
-        from rich.text import Text
-
         self._refreshed = time.monotonic()
-        everything = rows()
-        shown = sorted(everything, key=lambda row: row.state == "ready")[:_ROWS_SHOWN]
-        lines = [printable(self.redactor.text(text)) for text in table(tuple(shown), self._console.width - 1)]
-        if len(everything) > len(shown):
-            lines.append(f"… and {len(everything) - len(shown)} more")
-        self._live.update(Text("\n".join(lines)), refresh=True)
+        if not in_foreground(self._guardian):
+            self._screen.forget()
+            return
+        self._let_go()
+        self._screen.draw([_safe(row, self.redactor) for row in rows()])
 
     def close(self) -> None:
-        self._live.stop()
+        if in_foreground(self._guardian):
+            self._screen.erase()
+        self._let_go()
 
-    def _write(self, text: str) -> None:
-        try:
-            self._console.print(printable(self.redactor.text(text)), soft_wrap=True)
-        except (OSError, ValueError):
-            return
+    def final(self, outcome: Outcome, folder: str) -> int:
+        status = super().final(outcome, folder)
+        self._let_go()  # the run is over, wherever the command is
+        self._outlet.drain(_LAST_WORDS_S)
+        return status
+
+    def _write(self, texts: Sequence[str]) -> None:
+        self._held += self._shown(texts)
+        if in_foreground(self._guardian):
+            self._let_go()
+        else:
+            self._screen.forget()
+            del self._held[:-_MOST_HELD]
+
+    def _let_go(self) -> None:
+        if self._held:
+            self._screen.lines(self._held)
+            self._held = []
+
+
+def _safe(row: Row, redactor: Redactor) -> Row:
+    answer, line = (printable(redactor.text(text)) for text in (row.answer, row.line))
+    return replace(row, answer=answer, line=line)
 
 
 def reporter(as_json: bool, live: bool = True) -> Reporter:
     """The right one for where stdout goes."""
-    return LiveReporter(sys.stdout) if live and not as_json and sys.stdout.isatty() else Reporter(as_json)
+    moves = live and not as_json and is_live(os.environ, sys.stdout.isatty())
+    return LiveReporter(sys.stdout, os.getppid()) if moves else Reporter(as_json)
 
 
 def counted(number: int, one: str, many: str) -> str:
@@ -112,9 +155,11 @@ def counted(number: int, one: str, many: str) -> str:
 
 def final_lines(outcome: Outcome, folder: str) -> list[str]:
     """The end of a run, for a person: first cause, tail of its log, what followed, whether all is gone."""
-    lines: list[str] = []
+    lines = process_table(outcome)
     if outcome.cause is not None:
         lines.append(f"first cause: {outcome.cause.message}")
+        if outcome.cause.log and not outcome.cause.log_tail:
+            lines.append(f"  its log is empty: {outcome.cause.log}")
         if outcome.cause.log_tail:
             lines.append(f"  last lines of {outcome.cause.log}:")
             lines += [f"    {line}" for line in outcome.cause.log_tail]
@@ -137,6 +182,22 @@ def final_lines(outcome: Outcome, folder: str) -> list[str]:
     clean = "everything is gone" if outcome.clean else "NOT everything is gone"
     lines.append(f"{outcome.verdict.replace('_', ' ')} (exit {outcome.exit_code}); {clean}; run folder {folder}")
     return lines
+
+
+def process_table(outcome: Outcome) -> list[str]:
+    """What became of each process; where not all fit, those that did not simply stop when told."""
+    culprit = outcome.cause.process if outcome.cause is not None else None
+    odd = sorted(outcome.processes, key=lambda item: (item.process != culprit, item.state == "stopped"))
+    shown = outcome.processes if len(odd) <= _MOST_PROCESSES else tuple(odd[:_MOST_PROCESSES])
+    name = max((len(item.process) for item in shown), default=0)
+    lines = [f"    {item.process:<{name}}  {item.state:<7}  {item.seconds:>7.1f} s  {_end(item)}" for item in shown]
+    more = len(outcome.processes) - len(shown)
+    return [*(line.rstrip() for line in lines), *([f"    ... and {more} more, in run.json"] if more else [])]
+
+
+def _end(item: Ended) -> str:
+    code = item.exit_code if item.signal is None else -item.signal
+    return "" if code is None else exit_words(code)
 
 
 def result_table(rows: Sequence[Mapping[str, float | int | str]]) -> list[str]:

@@ -167,6 +167,7 @@ class Supervisor:
         self._events.write("run.ready", endpoint=self._plan.endpoint)
         if self._plan.endpoint is not None:
             self._reporter.line(f"ready: {self._plan.endpoint}")
+            self._reporter.ready(self._run.path, self._plan.endpoint, self._plan.served_model_name)
 
     async def _start(self, phase: Phase) -> None:
         processes = [process for process in self._plan.processes if process.phase == phase]

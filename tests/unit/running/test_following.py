@@ -72,7 +72,7 @@ def test_new_processes_and_last_lines_are_not_missed(run: RunDirectory) -> None:
 
 def test_one_process_of_one_has_no_prefix_and_no_control_characters(run: RunDirectory) -> None:
     run.log("a").write_bytes(b"10%\r20%\r\x1b[31mred\x1b[0m \x07\xff\xe2\x80\xae\n")
-    assert lines(Following(run, (), 5).pieces(follow=False)) == ["red \ufffd\ufffd\ufffd"]
+    assert lines(Following(run, ("a",), 5).pieces(follow=False)) == ["red \ufffd\ufffd\ufffd"]
 
 
 def test_a_log_of_a_gigabyte_is_followed_in_little_memory(run: RunDirectory) -> None:
