@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup run test lint docs golden clean
+.PHONY: setup run test soak lint docs golden clean
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml requirements-dev.txt $(wildcard plugins/*/pyproject.toml)
@@ -17,6 +17,10 @@ run: setup        ## the quickstart recipe, end to end
 
 test: setup       ## all tests that need nothing but this checkout
 	$(BIN)/python -m pytest
+
+SOAK   ?= 200
+soak: setup       ## random drills in a row: SOAK=20 how many, SEED=... which, ONLY=... one of them, PARALLEL=1
+	$(BIN)/python -m tests.soak --drills $(SOAK) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(if $(PARALLEL),--parallel $(PARALLEL))
 
 lint: setup
 	$(BIN)/ruff check .

@@ -21,7 +21,8 @@ def record_faults(folder: Path, cut_off: bool = False, lost: bool = False) -> li
     """One line for each thing that is wrong. ``cut_off``: the supervisor was killed, so that the events may stop
     anywhere. ``lost``: so was the guardian, and there is no verdict.
     """
-    faults = [f"{path.name} is a draft" for path in folder.rglob(".*") if path.is_file()]
+    hidden = [path.name for path in folder.rglob(".*") if path.is_file()]
+    faults = [f"{name} is left" for name in hidden if name != ".reserve" or not lost]
     faults += [] if folder.stat().st_mode & 0o077 == 0 else ["others may read the folder"]
     document = {} if lost else _whole(folder / "run.json", faults)
     if lost and (folder / "run.json").exists():

@@ -90,14 +90,19 @@ class Running:
         """
         return "supervisor" in self.killed, {"supervisor", "guardian"} <= self.killed
 
-    def kill(self, *whom: str) -> None:
-        """SIGKILL to ``guardian``, ``supervisor`` or, at one moment, both."""
+    def kill(self, *whom: str) -> bool:
+        """SIGKILL to ``guardian``, ``supervisor`` or, at one moment, both; ``False``: there is a verdict already, and
+        they were let go on.
+        """
         pids = {"guardian": self.popen.pid, "supervisor": self.supervisor()}
         for name in whom:
             os.kill(pids[name], signal.SIGSTOP)  # so that neither sees the other die
-        self.killed |= set(whom)
+        self.until(lambda: all(_still(pids[one]) for one in whom), "stop")
+        over = any(self.outputs.glob("*/run.json"))
         for name in whom:
-            os.kill(pids[name], signal.SIGKILL)
+            os.kill(pids[name], signal.SIGCONT if over else signal.SIGKILL)
+        self.killed |= set() if over else set(whom)
+        return not over
 
     def verdict(self) -> dict[str, Any]:
         """The content of ``run.json``."""
@@ -116,3 +121,8 @@ def begin(plan: Plan, room: Path, grace: float = 5, env: Mapping[str, str] | Non
     environ = {**os.environ, "TMPDIR": str(mark), **(env or {})}
     popen = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ)
     return Running(popen, outputs, mark)
+
+
+def _still(pid: int) -> bool:
+    found = proc.stat(pid)
+    return found is None or found.state in "TZX"
