@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +121,9 @@ class Client:
         self.folder = folder
         self._endpoint = endpoint
 
-    def start(self, environ: Mapping[str, str] | None = None, **settings: Any) -> subprocess.Popen[str]:
+    def start(
+        self, environ: Mapping[str, str] | None = None, wrapper: Sequence[str] = (), stdout: Any = None, **settings: Any
+    ) -> subprocess.Popen[str]:
         given: dict[str, Any] = {
             "isl": 32,
             "osl": 4,
@@ -132,10 +134,10 @@ class Client:
         spec = LoadSpec(**({"endpoint": self._endpoint, "model": "tiny", "results": str(self.folder)} | given))
         path = self.folder / "load.json"
         path.write_bytes(msgspec.json.encode(spec))
-        argv = [sys.executable, "-m", "inferlane.load", "--spec", str(path)]
+        argv = [*wrapper, sys.executable, "-m", "inferlane.load", "--spec", str(path)]
         return subprocess.Popen(
             argv,
-            stdout=subprocess.PIPE,
+            stdout=stdout or subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             env={"PATH": "/usr/bin:/bin", **(environ or {})},
@@ -143,7 +145,10 @@ class Client:
 
     def run(self, environ: Mapping[str, str] | None = None, **settings: Any) -> subprocess.CompletedProcess[str]:
         with self.start(environ, **settings) as process:
-            out, err = process.communicate(timeout=30)
+            try:
+                out, err = process.communicate(timeout=60)
+            finally:
+                process.kill()
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def points(self) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ def test_proxies_and_netrc_of_the_environment_are_not_used(
     names = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
     server = engine("gen=ok")
     environ = {**dict.fromkeys(names, url), "NETRC": str(netrc), "HOME": str(tmp_path), "NO_PROXY": ""}
-    done = make_client(server.url).run(environ)
+    done = make_client(server.url).run(environ, request_timeout_s=10, stall_timeout_s=10)
     assert done.returncode == 0, done.stderr
     assert "authorization" not in server.stats()["headers"]
     with pytest.raises(BlockingIOError):
