@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,28 +16,36 @@ from inferlane.running.secrets import Redactor
 
 
 class EventLog:
-    """Appends events. ``t``: seconds since the log was opened (monotonic); ``wall``: UTC."""
+    """Appends events. ``t``: seconds since the log was opened (monotonic); ``wall``: UTC. ``lost``: how many events a
+    full disk did not take; it never holds half of one.
+    """
 
     def __init__(self, path: Path, redactor: Redactor) -> None:
-        self._file = path.open("a", encoding="utf-8", buffering=1)
-        path.chmod(0o600)
+        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._redactor = redactor
+        self.lost = 0
         self._origin = time.monotonic()
 
     def __enter__(self) -> EventLog:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with contextlib.suppress(OSError):  # what a full disk did not take before, it does not take now
-            self._file.close()
+        with contextlib.suppress(OSError):  # a file server may tell only now
+            os.close(self._handle)
 
     def write(self, event: str, **fields: Any) -> None:
         """Append one event; a full disk must not end a run."""
         record = {"t": round(time.monotonic() - self._origin, 3), "wall": wall_time(), "event": event, **fields}
+        line = (self._redactor.text(json.dumps(record)) + "\n").encode()
+        written = 0
         try:
-            self._file.write(self._redactor.text(json.dumps(record)) + "\n")
+            written = os.write(self._handle, line)
         except OSError:
-            return
+            written = 0
+        if written < len(line):
+            self.lost += 1
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._handle, os.fstat(self._handle).st_size - written)
 
 
 def wall_time() -> str:

@@ -171,10 +171,11 @@ class _LocalRun:
             signals_again()
             swept = house.settle(last_look(run.id))
             ending = replace(ending, warnings=(*ending.warnings, *house.warnings(), *upkeep.finish()))
+            ending = upkeep.judged(ending, events.lost)
+            release(run)
             addresses.remove_dirs(scratch)
             outcome = self._outcome(bound, run, ending, supervisor.children.all(), swept)
             events.write("run.end", verdict=outcome.verdict, exit_code=outcome.exit_code, clean=outcome.clean)
-        release(run)
         try:
             run.write("run.json", redactor.content(_document(outcome)))
         except OSError as error:  # a verdict that nobody can read later is none

@@ -73,13 +73,15 @@ class SpaceWatch:
             grown = f"; the biggest log is {biggest[1]} with {_amount(biggest[0])}" if biggest else ""
             self._say(f"warning: only {_amount(free)} free for {self._run.path}{grown}")
 
-    def finish(self) -> tuple[str, ...]:
-        """What a user should know at the end: that the disk is full."""
+    def full(self) -> str | None:
+        """One line if there is no room for anything any more, or no folder, and so no telling what is missing."""
+        if not self._run.logs.is_dir():
+            return f"{self._run.path} was removed during the run; its logs and results are gone"
         found = _room(self._run)
         if found is None or found[0] >= _NOTHING:
-            return ()
+            return None
         text = "logs and results may be cut; make room there, or choose another folder with -o"
-        return (f"the disk of {self._run.path} is full ({_amount(found[0])} free); {text}",)
+        return f"the disk of {self._run.path} is full ({_amount(found[0])} free); {text}"
 
     def _biggest_log(self) -> tuple[int, str] | None:
         try:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from inferlane.running.directory import RunDirectory
+from inferlane.running.outcome import Cause
 from inferlane.running.scrub import Scrubber
 from inferlane.running.space import SpaceWatch
+from inferlane.running.supervisor import Ending
 from inferlane.values import Plan
 
 
@@ -18,6 +21,7 @@ class Upkeep:
         self._secret_files = [
             run.files / process.name / file.name for process in plan.processes for file in process.files if file.secret
         ]
+        self._run = run
         self._say = say
         self._scrubber = Scrubber(run, secrets)
         self._space = SpaceWatch(run, say)
@@ -34,7 +38,16 @@ class Upkeep:
         for path in self._secret_files:
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
-        warnings = (*self._scrubber.finish(), *self._space.finish())
+        full = self._space.full()
+        warnings = (*self._scrubber.finish(), *([full] if full else []))
         for line in warnings:
             self._say(f"warning: {line}")
         return warnings
+
+    def judged(self, ending: Ending, lost: int) -> Ending:
+        """A run that ended well is none if its record is not whole. ``lost``: events that could not be written."""
+        full = self._space.full()
+        if ending.verdict != "success" or not (full or lost):
+            return ending
+        message = full or f"{self._run.path} could not take {lost} events; was its disk full?"
+        return replace(ending, verdict="failed", cause=Cause(kind="disk", message=message))
