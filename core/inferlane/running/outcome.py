@@ -25,8 +25,8 @@ class Cause(Value, frozen=True, kw_only=True):
     """What ended the run first.
 
     ``kind``: ``exit``, ``start``, ``fatal_log``, ``gate``, ``deadline``, ``wedged`` (it was ready and fell silent),
-    ``generation``, ``benchmark``, ``signal``, ``supervisor`` (it was killed), ``disk`` or ``internal``. ``exit_code`` and
-    ``signal``: the process's own. ``log_tail``: the last lines of its log.
+    ``generation``, ``benchmark``, ``signal``, ``supervisor`` (it was killed), ``disk`` or ``internal``.
+    ``exit_code`` and ``signal``: the process's own. ``log_tail``: the last lines of its log.
     """
 
     kind: str
