@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Moment = Literal["start", "loading", "ready", "traffic", "teardown"]
 """``start``: the run folder exists. ``loading``: the target (for an ending: anything) was started."""
 
-BUILT_IN = ("exit3", "exit0", "crash", "fatal_log", "no_program", "unhealthy", "mute", "garbage", "stubborn", "orphan")
+BUILT_IN = (
+    "exit3",
+    "exit0",
+    "crash",
+    "fatal_log",
+    "no_program",
+    "unhealthy",
+    "mute",
+    "garbage",
+    "stubborn",
+    "orphan",
+    "hidden",
+    "babble",
+)
 """Faults that a process has from its start on; the others are injected at their moment."""
 
-HARMLESS = ("stubborn", "orphan", "dies_late", "spare_dies")
+HARMLESS = ("stubborn", "orphan", "hidden", "babble", "dies_late", "spare_dies")
+"""``hidden``: a detached child without any of our variables. ``babble``: a log that is no text."""
 SLOW = ("unhealthy", "mute", "stopped", "garbage")
 """These end a run at its start deadline."""
 
@@ -53,7 +67,6 @@ class Composition:
     faults: tuple[Item, ...] = ()
     ending: Item | None = None
     grace: float = 1.0
-    options: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def workers(self) -> tuple[str, ...]:
@@ -94,7 +107,9 @@ def compose(seed: str, real_router: bool = False, silence: bool = True) -> Compo
         faults += [fault] if fault is not None else []
     made = replace(made, faults=tuple(faults))
     ending = _ending(dice, made) if dice.random() < (0.5 if faults else 0.6) else None
-    return _with_bench(dice, replace(made, ending=ending))
+    if ending is not None and ending.kind == "kill_both":  # with both gone nobody can know whose a hidden child was
+        faults = [replace(item, kind="orphan") if item.kind == "hidden" else item for item in faults]
+    return _with_bench(dice, replace(made, faults=tuple(faults), ending=ending))
 
 
 def _fault(dice: random.Random, made: Composition, taken: set[str]) -> Item | None:
@@ -119,7 +134,7 @@ def _fault(dice: random.Random, made: Composition, taken: set[str]) -> Item | No
         return Item(kind, target, "start" if kind in BUILT_IN else late)
     way = dice.random()
     if way < 0.2:
-        kind = dice.choice(("stubborn", "orphan", "dies_late"))
+        kind = dice.choice(("stubborn", "orphan", "hidden", "babble", "dies_late"))
         return Item(kind, target, "teardown" if kind == "dies_late" else "start")
     if way < 0.5:
         kind = dice.choice(_EARLY)
@@ -129,7 +144,7 @@ def _fault(dice: random.Random, made: Composition, taken: set[str]) -> Item | No
 
 def _ending(dice: random.Random, made: Composition) -> Item:
     kind = dice.choice(("int", "int", "int", "term", "hup", "cancel", "kill_supervisor", "kill_guardian", "kill_both"))
-    moments: list[Moment] = ["loading", "ready", "traffic", "teardown"]
+    moments: list[Moment] = ["loading", "ready", "ready", "traffic", "traffic", "traffic", "teardown", "teardown"]
     if kind in ("int", "term", "hup", "cancel"):
         moments.append("start")
     return Item(kind, "", dice.choice(moments), dice.randint(1, 5) if kind == "int" else 1)

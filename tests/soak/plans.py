@@ -23,6 +23,8 @@ _OPTIONS = {
     "mute": ("mute=1",),
     "stubborn": ("on_term=ignore",),
     "orphan": ("orphan=1",),
+    "hidden": ("orphan=hidden",),
+    "babble": ("babble=1",),
 }
 _CLIENT = """
 import sys, time, urllib.request

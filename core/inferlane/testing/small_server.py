@@ -1,10 +1,11 @@
 """A small engine for tests of the supervisor; arguments: HOST PORT [option=value ...].
 
-It answers ``/health``, ``/v1/completions`` and ``/metrics`` (``served_total``). Options: ``status`` of completions,
-``health`` status, ``tokens`` per completion, ``forward`` (base URLs whose completions it relays in turn), ``on_term``
-(``ignore``, or a path that is written before it ends), ``orphan=1`` (leaves a detached ``sleep`` behind),
-``die_after`` completions, ``load`` seconds before it listens, ``mute=1`` (accepts, and never answers), ``on_usr1``
-(exit code of its end on SIGUSR1, with last words). From SIGUSR2 on it is mute.
+It answers ``/health``, ``/v1/completions`` and ``/metrics`` (``served_total``). From SIGUSR2 on it is mute. Options:
+``status`` of completions, ``health`` status, ``tokens`` per completion, ``forward`` (base URLs whose completions it relays
+in turn), ``on_term`` (``ignore``, or a path that is written before it ends), ``orphan=1`` (leaves a detached ``sleep``
+behind; ``hidden``: one without any of our variables), ``die_after`` completions, ``load`` seconds before it listens,
+``mute=1`` (accepts, and never answers), ``babble=1`` (writes what is no text), ``on_usr1`` (exit code of its end on
+SIGUSR1, with last words).
 """
 
 from __future__ import annotations
@@ -89,7 +90,10 @@ def main(argv: list[str]) -> None:
     elif "on_term" in options:
         signal.signal(signal.SIGTERM, lambda *_: (Path(options["on_term"]).write_text("flushed"), os._exit(0)))
     if "orphan" in options:
-        subprocess.Popen(["sh", "-c", "setsid sh -c 'sleep 300 & exec sleep 300' &"], start_new_session=True)
+        bare = "env -i " if options["orphan"] == "hidden" else ""
+        subprocess.Popen(["sh", "-c", f"{bare}setsid sh -c 'sleep 300 & exec sleep 300' &"], start_new_session=True)
+    if "babble" in options:
+        os.write(1, b"\xe2\x28\xa1\x1b[2J\x00\x07" + os.urandom(4096) + b"\n\xe2\x82")
     if "on_usr1" in options:
         signal.signal(
             signal.SIGUSR1, lambda *_: (print("last words: giving up", flush=True), os._exit(int(options["on_usr1"])))
