@@ -117,6 +117,17 @@ def test_generation_that_fails_behind_a_healthy_router_names_the_stage(tmp_path:
     assert not list((the_run(tmp_path) / "results").rglob("*.json"))
 
 
+def test_finished_points_are_kept_and_told_when_a_worker_dies_later(tmp_path: Path) -> None:
+    levels = ["--set", "benchmark.concurrencies=1x2x4", "--set", "benchmark.requests=10", "--set", "frontend.port=8017"]
+    recipe = str(EXAMPLES / "quickstart.yaml")
+    code, verdict, _ = inferlane(tmp_path, "rehearse", recipe, "--fault", "decode-0=crash-on@25", *levels)
+    assert code == 1
+    assert verdict["cause"]["process"] == "decode-0"
+    assert not verdict["summary"]["ok"]
+    assert [row["ok"] for row in verdict["summary"]["rows"]][:1] == [10]
+    assert "no result for concurrency 4" in verdict["summary"]["message"]
+
+
 def test_an_unknown_engine_flag_ends_the_strict_twin_as_it_would_end_the_engine(tmp_path: Path) -> None:
     recipe = str(EXAMPLES / "sglang/mi300x-direct.yaml")
     edits = ["--set", "roles.agg.args.no-such-flag=1"]

@@ -1,8 +1,10 @@
 """Blocks that a recipe and a cluster file share."""
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from inferlane.config.fields import (
@@ -21,10 +23,35 @@ _CLOSED = ConfigDict(extra="forbid")
 
 
 class HealthCheck(Block):
-    """The start deadline: ``max_attempts`` times ``interval_seconds``."""
+    """The start deadline, ``max_attempts`` times ``interval_seconds``, and how long a worker may be silent later."""
 
     max_attempts: Count = Field(default=180, description="how many intervals until the start has failed")
     interval_seconds: Count = Field(default=10, description="seconds of one interval")
+    silence_seconds: int = Field(
+        default=180,
+        ge=0,
+        description="a worker or router that was healthy and then neither answers nor logs anything new for so long "
+        "fails the run; 0 = never",
+    )
+    fatal_log_markers: Switch = Field(
+        default=True, description="false: lines that an engine's plugin calls fatal do not end the run"
+    )
+    extra_fatal_log_patterns: Annotated[tuple[str, ...], BeforeValidator(empty_list)] = Field(
+        default=(), description="regular expressions; a line of a worker's log that matches one ends the run"
+    )
+
+    @field_validator("extra_fatal_log_patterns")
+    @classmethod
+    def _patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                words = {"pattern": pattern, "reason": str(error)}
+                raise PydanticCustomError(
+                    "pattern", "'{pattern}' is not a regular expression: {reason}", words
+                ) from None
+        return patterns
 
 
 class HostSetup(Block):

@@ -103,6 +103,7 @@ def assemble(
         processes=tuple(processes),
         gates=tuple(sorted(gates, key=lambda gate: PHASES.index(gate.before))),
         start_timeout_s=run.start_timeout_s,
+        silence_s=float(recipe.health_check.silence_seconds),
         endpoint=run.endpoint,
         upstreams=_upstreams(drafts, run),
         benchmark=recipe.benchmark,

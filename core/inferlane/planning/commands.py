@@ -119,12 +119,18 @@ class CommandBuilder(msgspec.Struct):
             mpi=draft.part.mpi,
             needs=command.needs,
             metrics=draft.part.metrics,
-            fatal_log=draft.part.fatal_log,
+            fatal_log=self._fatal_log(draft),
+            ready_log=draft.part.ready_log,
         )
         if self.trace:
             tell_process(self.trace, draft, planned, images)
             tell_arguments(self.trace, draft, command, args, self.arguments(draft), self.run.model)
         return planned
+
+    def _fatal_log(self, draft: Draft) -> tuple[str, ...]:
+        check = self.recipe.health_check
+        own = draft.part.fatal_log if check.fatal_log_markers else ()
+        return (*own, *check.extra_fatal_log_patterns) if draft.kind == "worker" else own
 
     def _critical(self, draft: Draft) -> Critical:
         role = role_of(draft, self.recipe)

@@ -11,12 +11,13 @@ from inferlane.running.directory import RunDirectory
 from inferlane.running.outcome import exit_words
 from inferlane.running.spawn import Child, Children
 from inferlane.running.tails import last_line
-from inferlane.values import Check, FileCheck, LogCheck, Plan, TcpCheck
+from inferlane.running.vitals import Vitals
+from inferlane.values import Check, FileCheck, LogCheck, Plan, TcpCheck, Verdict
 
 
 @dataclass(frozen=True)
 class Row:
-    """One process: its state, seconds in it, the last answer of a probe, the last line of its log."""
+    """One process: its state, seconds since it started, the last answer of a probe, the last line of its log."""
 
     process: str
     state: str
@@ -26,20 +27,25 @@ class Row:
 
 
 class Board:
-    """Remembers the last answer per process and makes rows. ``addresses``: node name to address."""
+    """Knows which process a check looks at, and makes rows. ``addresses``: node name to address."""
 
-    def __init__(self, plan: Plan, run: RunDirectory, children: Children, addresses: Mapping[str, str]) -> None:
+    def __init__(
+        self, plan: Plan, run: RunDirectory, children: Children, addresses: Mapping[str, str], vitals: Vitals
+    ) -> None:
         self._plan = plan
         self._run = run
         self._children = children
-        self._answers: dict[str, str] = {}
-        self._ready: set[str] = set()
+        self._vitals = vitals
         self._owners: dict[tuple[str, int], str] = {}
         for process in plan.processes:
             host = addresses.get(process.slots[0].node.name, "") if process.slots else ""
             for block in process.ports.values():
                 if block.held:
                     self._owners.update({(host, block.first + at): process.name for at in range(block.width)})
+
+        self.checked: frozenset[str] = frozenset(
+            filter(None, (self.owner(check) for gate in plan.gates for check in gate.checks))
+        )
 
     def owner(self, check: Check) -> str | None:
         """The process that a check looks at, if it is one of the run's."""
@@ -55,12 +61,15 @@ class Board:
         except ValueError:
             return None
 
-    def answered(self, check: Check, ready: bool, message: str) -> None:
+    def answered(self, check: Check, verdict: Verdict) -> None:
         """Remember what a probe said."""
         name = self.owner(check)
         if name is not None:
-            self._answers[name] = message
-            (self._ready.add if ready else self._ready.discard)(name)
+            self._vitals.answered(name, check, verdict)
+
+    def was_ready(self, process: str) -> bool:
+        """Whether it has been ready and runs."""
+        return self._vitals.state(process) in ("ready", "silent")
 
     def rows(self, with_lines: bool = True) -> tuple[Row, ...]:
         """Every process of the plan, in plan order."""
@@ -74,10 +83,8 @@ class Board:
             return Row(name, "waiting", 0.0, "", "")
         seconds = (child.ended or time.monotonic()) - child.started
         line = last_line(self._run.log(name)) if with_lines else ""
-        if child.code is not None:
-            return Row(name, exit_words(child.code), seconds, self._answers.get(name, ""), line)
-        state = "ready" if name in self._ready else "running"
-        return Row(name, state, seconds, self._answers.get(name, ""), line)
+        state = exit_words(child.code) if child.code is not None else self._vitals.state(name) or "starting"
+        return Row(name, state, seconds, self._vitals.answer(name), line)
 
 
 def table(rows: tuple[Row, ...], width: int = 160) -> list[str]:

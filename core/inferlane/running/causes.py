@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from inferlane.running.directory import RunDirectory
+from inferlane.running.judge import compiled
 from inferlane.running.outcome import Cause, exit_words
 from inferlane.running.spawn import Child
 from inferlane.running.tails import tail
 from inferlane.values import Plan
+
+_CLAIM_LINES, _CLAIM_BYTES = 2000, 256 << 10  # a server that waits says little after it is up
 
 
 class Causes:
@@ -16,6 +22,7 @@ class Causes:
 
     def __init__(self, plan: Plan, run: RunDirectory) -> None:
         self._slots = {process.name: process.slots for process in plan.processes}
+        self._ready_log = {process.name: process.ready_log for process in plan.processes if process.ready_log}
         self._run = run
 
     def explain(self, cause: Cause) -> Cause:
@@ -24,13 +31,34 @@ class Causes:
             return cause
         log = self._run.log(cause.process)
         slots = self._slots.get(cause.process, ())
-        return replace(cause, node=slots[0].node.name if slots else None, log=str(log), log_tail=tail(log))
+        cause = replace(cause, node=slots[0].node.name if slots else None, log=str(log), log_tail=tail(log))
+        claim = self._claim(log) if cause.kind == "deadline" else ""
+        if not claim:
+            return cause
+        said = f"its log says that it is up ({claim}), but its checks disagree: compare the address it serves on"
+        return replace(cause, message=f"{cause.message}; {said}")
+
+    def _claim(self, log: Path) -> str:
+        """The last line by which a process says that it serves, if its plugin knows one."""
+        patterns = [compiled(pattern) for pattern in self._ready_log.get(log.stem, ())]
+        lines = tail(log, _CLAIM_LINES, _CLAIM_BYTES) if patterns else ()
+        return next((line for line in reversed(lines) if any(p.search(line) for p in patterns)), "")
 
     def of_exit(self, kind: str, child: Child, message: str) -> Cause:
         """A process's end as the cause, with its own exit code or signal."""
         code = child.code or 0
         cause = Cause(kind=kind, process=child.name, message=message)
         return self.explain(replace(cause, signal=-code) if code < 0 else replace(cause, exit_code=code))
+
+    def of_silence(self, process: str, seconds: float, answer: str, others: Sequence[tuple[str, float]]) -> Cause:
+        """A process that was ready and is not any more, though it lives; ``others``: who else is silent."""
+        cause = self.explain(Cause(kind="wedged", process=process, message=""))
+        also = f"; silent too: {', '.join(name for name, _ in others[:8])}" if others else ""
+        message = (
+            f"{process} on {cause.node} was ready, and for {seconds:.0f} s it has neither held its checks nor written "
+            f"anything new, though it runs; last answer: {answer}{also}"
+        )
+        return replace(cause, message=message)
 
 
 def exit_line(child: Child) -> str:

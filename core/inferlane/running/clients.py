@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
+from msgspec.structs import replace
+
 from inferlane.running.causes import Causes
 from inferlane.running.directory import RunDirectory
 from inferlane.running.outcome import Cause, RunEnded, exit_words
@@ -43,6 +45,11 @@ class Clients:
             cause = Cause(kind="benchmark", process=clients[0].name, message=f"benchmark {clients[0].name}: {reason}")
             raise RunEnded("failed", self._causes.explain(cause), summary)
         return summary
+
+    def so_far(self, summarise: Summarise | None) -> Summary | None:
+        """What is there of the results of a benchmark that the run did not outlast; never ``ok``."""
+        summary, _ = self._summarised(summarise)
+        return None if summary is None else replace(summary, ok=False)
 
     def _summarised(self, summarise: Summarise | None) -> tuple[Summary | None, str]:
         if summarise is None:

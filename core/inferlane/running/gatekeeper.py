@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from inferlane.running import probes
 from inferlane.running.board import Board
+from inferlane.running.deadline import Deadline
 from inferlane.running.events import EventLog
 from inferlane.running.followed import LogWatch
 from inferlane.running.judge import JudgePlugin, judge_http, judge_plugin, judge_tcp
@@ -52,8 +54,8 @@ class Gatekeeper:
         self._interval = min(plan.probe_interval_s, 1.0) * stretch
         self._first_pause = min(_FIRST_PAUSE_S * stretch, self._interval)
 
-    async def open(self, phase: str, deadline: float) -> None:
-        """Wait for every gate before ``phase``. Raises ``RunEnded`` at the deadline (monotonic time)."""
+    async def open(self, phase: str, deadline: Deadline) -> None:
+        """Wait for every gate before ``phase``. Raises ``RunEnded`` when there is no more time, or no more hope."""
         gates = [gate for gate in self._plan.gates if gate.before == phase]
         tasks = [asyncio.create_task(self._hold(gate, deadline)) for gate in gates]
         try:
@@ -62,34 +64,40 @@ class Gatekeeper:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+        if gates:
+            deadline.phase_done()
 
-    async def _hold(self, gate: Gate, deadline: float) -> None:
-        own = time.monotonic() + gate.timeout_s if gate.timeout_s is not None else deadline
-        limit = min(own, deadline)
+    async def _hold(self, gate: Gate, deadline: Deadline) -> None:
+        own = time.monotonic() + gate.timeout_s if gate.timeout_s is not None else math.inf
         waiting = list(gate.checks)
         pause = self._first_pause
         self._closed.add(gate.name)
+        self._events.write("gate.wait", gate=gate.name, before=gate.before)
         while True:
-            verdicts = await self._round(waiting, limit)
+            now = time.monotonic()
+            until = min(own, deadline.at() if now < deadline.at() else now + self._plan.probe_timeout_s)
+            verdicts = await self._round(waiting, until)
             waiting = [check for check, verdict in zip(waiting, verdicts, strict=True) if not verdict.ready]
             if not waiting and len(verdicts) < len(gate.checks):
                 waiting = list(gate.checks)  # each held once; now all must hold in one round
                 continue
             if not waiting:
                 break
-            self._judge_wait(gate, waiting, verdicts, limit)
-            await asyncio.sleep(max(0.0, min(pause, limit - time.monotonic())))
+            self._judge_wait(gate, waiting, verdicts, own, deadline)
+            await asyncio.sleep(max(0.0, min(pause, until - time.monotonic())))
             pause = min(pause * 1.3, self._interval)
         self.fails[gate.name] = []
         self._closed.discard(gate.name)
         self._events.write("gate.open", gate=gate.name, before=gate.before)
         self._say(f"gate {gate.name}: holds")
 
-    def _judge_wait(self, gate: Gate, waiting: Sequence[Check], verdicts: Sequence[Verdict], limit: float) -> None:
+    def _judge_wait(
+        self, gate: Gate, waiting: Sequence[Check], verdicts: Sequence[Verdict], own: float, deadline: Deadline
+    ) -> None:
         failing = [verdict for verdict in verdicts if not verdict.ready]
         hopeless = [(check, verdict) for check, verdict in zip(waiting, failing, strict=True) if verdict.give_up]
-        late = time.monotonic() >= limit
-        if not hopeless and not late:
+        owners = {self._board.owner(check) for check in waiting}
+        if not hopeless and time.monotonic() < own and not deadline.passed(owners):
             return
         check, verdict = hopeless[0] if hopeless else (waiting[0], failing[0])
         shown = [verdict.message] if hopeless else [item.message for item in failing]
@@ -104,18 +112,19 @@ class Gatekeeper:
         raise RunEnded("failed" if hopeless else "not_ready", self._explain(cause))
 
     async def _round(self, checks: Sequence[Check], limit: float) -> list[Verdict]:
-        verdicts = await asyncio.gather(*(self._judged(check, limit) for check in checks))
+        timeout = max(0.2, min(self._plan.probe_timeout_s, limit - time.monotonic()))
+        verdicts = await asyncio.gather(*(self.judged(check, timeout) for check in checks))
         for check, verdict in zip(checks, verdicts, strict=True):
-            self._board.answered(check, verdict.ready, verdict.message)
+            self._board.answered(check, verdict)
         return verdicts
 
-    async def _judged(self, check: Check, limit: float) -> Verdict:
+    async def judged(self, check: Check, timeout: float) -> Verdict:
+        """What one check says now."""
         if isinstance(check, LogCheck):
             return self.watches[check].verdict()
         if isinstance(check, FileCheck):
             there = Path(check.path).exists()
             return Verdict(ready=there, message="is there" if there else f"{check.path} is not there")
-        timeout = max(0.2, min(self._plan.probe_timeout_s, limit - time.monotonic()))
         if isinstance(check, TcpCheck):
             return judge_tcp(check.address, await self._limited(lambda: probes.connect(check.address, timeout)))
         reply = await self._limited(lambda: probes.get(check.url, timeout))

@@ -56,7 +56,9 @@ def check_bound(bound: Plan) -> None:
 
 def check_patterns(bound: Plan) -> None:
     """Regular expressions of gates and logs. Raises ``RunFault`` that names the one that is none, and whose it is."""
-    wanted = [(process.name, pattern) for process in bound.processes for pattern in process.fatal_log]
+    wanted = [
+        (process.name, pattern) for process in bound.processes for pattern in (*process.fatal_log, *process.ready_log)
+    ]
     for gate in bound.gates:
         for check in (*gate.checks, *gate.fail_on):
             if isinstance(check, LogCheck):

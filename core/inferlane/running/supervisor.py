@@ -17,20 +17,25 @@ from dataclasses import dataclass
 from inferlane.errors import RunFault
 from inferlane.running.board import Board
 from inferlane.running.canary import Canary
-from inferlane.running.causes import Causes, exit_line
+from inferlane.running.causes import Causes
 from inferlane.running.clients import Clients, Summarise
+from inferlane.running.deadline import Deadline
 from inferlane.running.directory import RunDirectory
 from inferlane.running.events import EventLog
+from inferlane.running.exits import Exits
 from inferlane.running.gatekeeper import Gatekeeper
+from inferlane.running.heartbeat import Heartbeat
 from inferlane.running.judge import JudgePlugin
 from inferlane.running.limits import FileLimit, told
 from inferlane.running.logwatch import LogRoom
-from inferlane.running.outcome import Cause, RunEnded, VerdictWord, exit_words
+from inferlane.running.outcome import Cause, RunEnded, VerdictWord
+from inferlane.running.progress import Progress, probed_paths
 from inferlane.running.report import Reporter
 from inferlane.running.served import Served
 from inferlane.running.signals import SignalFlags
-from inferlane.running.spawn import Child, Children, spawn
+from inferlane.running.spawn import Children, spawn
 from inferlane.running.teardown import Teardown
+from inferlane.running.vitals import Vitals
 from inferlane.values import PHASES, Phase, Plan, Summary
 
 _MINUTE_S = 60.0
@@ -87,17 +92,21 @@ class Supervisor:
         self._flags = flags
         self._settings = settings
         self.children = Children()
-        self.board = Board(plan, run, self.children, addresses)
+        self._vitals = Vitals(events.write)
+        self._deadline = Deadline(plan.start_timeout_s, self._vitals, reporter.line, events.write)
+        self._progress = Progress(probed_paths(plan))
+        self.board = Board(plan, run, self.children, addresses, self._vitals)
         self._causes = Causes(plan, run)
+        self._exits = Exits(self.children, self._vitals, self._causes, events, reporter.line)
         self._clients = Clients(plan, run, self.children, self._causes)
         self._gates = Gatekeeper(plan, self.board, events, settings.judge, self._causes.explain, reporter.line)
+        self._heartbeat = Heartbeat(plan, self.board, self._gates.judged)
         self._logs = LogRoom(plan, run, self._gates, reporter.line)
         self._wake = asyncio.Event()
         self._clients_done = asyncio.Event()
         self._phase: Phase = "infra"
         self._origin: float | None = None
         self._timings: dict[str, float] = {}
-        self._followers: list[str] = []
         self._warnings: list[str] = []
         self._summary: Summary | None = None
         self._served = Served(plan)
@@ -122,36 +131,38 @@ class Supervisor:
             self._events.write("run.internal", traceback=traceback.format_exc())
         self._mark("ended")
         await self._tear_down(verdict)
-        said = tuple(self._followers), dict(self._timings), self._summary, self._counts, tuple(self._warnings)
+        if self._summary is None and self._phase == "traffic":
+            self._summary = self._clients.so_far(self._settings.summarise)
+        said = tuple(self._exits.followers), dict(self._timings), self._summary, self._counts, tuple(self._warnings)
         return Ending(verdict, cause, *said)
 
     async def _until_ended(self) -> None:
         work = asyncio.create_task(self._work())
         watch = asyncio.create_task(self._watch())
+        beat = asyncio.create_task(self._heartbeat.beat())
+        tasks = (watch, work, beat)
         try:
-            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
-            for task in (watch, work):
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
                 if task.done():
                     task.result()
         finally:
-            for task in (work, watch):
+            for task in tasks:
                 task.cancel()
             with contextlib.suppress(BaseException):
-                await asyncio.gather(work, watch, return_exceptions=True)
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     # -- the work: phases in order ---------------------------------------------------------------------------------
 
     async def _work(self) -> None:
         for phase in PHASES:
-            await self._gates.open(phase, self._deadline())
+            await self._gates.open(phase, self._deadline)
             if phase == "traffic":
                 await self._generate()
             self._phase = phase
+            self._events.write("phase.start", phase=phase)
             await self._start(phase)
         await self._traffic()
-
-    def _deadline(self) -> float:
-        return (self._origin or time.monotonic()) + self._plan.start_timeout_s
 
     async def _generate(self) -> None:
         self._mark("gates")
@@ -159,7 +170,7 @@ class Supervisor:
             patience = self._settings.patience_s
             canary = Canary(self._plan, self.board, self._causes.explain, self._reporter.line, patience)
             self._events.write("generation.start", stage=canary.stage)
-            tries = await canary.sing(self._deadline())
+            tries = await canary.sing(self._deadline.at())
             self._events.write("generation.done", stage=canary.stage, tries=tries)
             self._reporter.line(f"{canary.stage}: every upstream has served ({tries} completions)")
             await self._served.begin()
@@ -180,12 +191,14 @@ class Supervisor:
         for process in processes:
             if self._origin is None:
                 self._origin = time.monotonic()
+                self._deadline.begin()
             try:
                 log = self._run.log(process.name)
                 child = spawn(process, self._environments[process.name], log, self._settings.files)
             except RunFault as fault:
                 raise RunEnded("failed", Cause(kind="start", process=process.name, message=str(fault))) from fault
             self.children.add(child)
+            self._vitals.begin(process.name, checked=process.name in self.board.checked)
             self._events.write("process.start", process=process.name, pid=child.pid, phase=phase, argv=process.argv)
             await asyncio.sleep(0)
         self._mark(f"phase.{phase}")
@@ -205,14 +218,17 @@ class Supervisor:
         self._warnings.append(text)
         self._reporter.line(f"warning: {text}")
 
-    # -- the watch: signals, exits, logs ---------------------------------------------------------------------------
+    # -- the watch: signals, exits, logs, silence ------------------------------------------------------------------
 
     async def _watch(self) -> None:
         tick = 0.2 if len(self._plan.processes) <= 100 else 1.0
         while True:
             self._notice_signals()
-            self._notice_exits()
+            self._exits.notice(self._phase, self._logs.finish)
+            if self._exits.clients_done():
+                self._clients_done.set()
             self._notice_logs()
+            self._notice_silence()
             self._show()
             await self._pause(tick)
 
@@ -231,38 +247,6 @@ class Supervisor:
         verdict: VerdictWord = "interrupted" if number == signal.SIGINT else "terminated"
         raise RunEnded(verdict, Cause(kind="signal", signal=int(number), message=message))
 
-    def _notice_exits(self) -> None:
-        ended = self.children.reap()
-        for child in ended:
-            self._note_exit(child)
-        culprits = [child for child in ended if self._is_fatal(child)]
-        for child in ended:
-            self._logs.finish(child.name)
-        if culprits:
-            first = culprits[0]
-            self._followers += [exit_line(child) for child in culprits[1:]]
-            assert first.code is not None
-            where = f" on {first.process.slots[0].node.name}" if first.process.slots else ""
-            after = (first.ended or first.started) - first.started
-            message = f"{first.name}{where} ended by itself with {exit_words(first.code)} after {after:.1f} s"
-            raise RunEnded("failed", self._causes.of_exit("exit", first, message))
-        clients = [child for child in self.children.all() if child.process.kind == "benchmark"]
-        if clients and all(child.code is not None for child in clients):
-            self._clients_done.set()
-
-    def _is_fatal(self, child: Child) -> bool:
-        if child.process.kind == "benchmark" or child.asked:
-            return False
-        if child.process.critical == "startup":
-            return self._phase != "traffic"
-        return child.process.critical == "always"
-
-    def _note_exit(self, child: Child) -> None:
-        assert child.code is not None
-        self._events.write("process.end", process=child.name, code=child.code, asked=child.asked, killed=child.killed)
-        if not child.asked and child.process.critical == "never":
-            self._reporter.line(f"{child.name} ended with {exit_words(child.code)}; the run goes on without it")
-
     def _notice_logs(self) -> None:
         found = self._logs.read()
         if found is not None:
@@ -272,6 +256,15 @@ class Supervisor:
                 kind="gate" if gate else "fatal_log", process=process, stage=gate, message=f"{process}: {what}: {line}"
             )
             raise RunEnded("failed", self._causes.explain(cause))
+
+    def _notice_silence(self) -> None:
+        for name in self._vitals.waiting():
+            if self._progress.moved(self._run.log(name)):
+                self._vitals.progressed(name)
+        wedged = self._vitals.wedged(self._plan.silence_s) if self._plan.silence_s else ()
+        if wedged:
+            name, seconds = wedged[0]
+            raise RunEnded("failed", self._causes.of_silence(name, seconds, self._vitals.answer(name), wedged[1:]))
 
     def _show(self) -> None:
         self._settings.upkeep()
@@ -290,10 +283,7 @@ class Supervisor:
 
         async def wait(seconds: float) -> None:
             await self._pause(seconds)
-            for child in self.children.reap():
-                self._note_exit(child)
-                if not child.asked and verdict != "success":
-                    self._followers.append(exit_line(child))
+            self._exits.after_the_end(failed=verdict != "success")
             if self._flags.pressed_after(calm):
                 teardown.hurry()
 

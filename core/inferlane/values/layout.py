@@ -58,7 +58,8 @@ class Part(Value, frozen=True, kw_only=True):
     ``head``, ``all``, ``workers``, or a role. ``devices``: ``mask`` = the accelerator's variable, ``argv`` = the plugin
     passes them as arguments, ``none``. ``start``: the phase, ``None`` for the kind's own (engine ``workers``, router
     ``router``, service ``after_router``, benchmark ``traffic``). ``fatal_log``: regular expressions; a matching line
-    fails the run at any time.
+    fails the run at any time. ``ready_log``: the same for lines by which the program says that it serves; they explain
+    a start that was not ready in time, and decide nothing.
     """
 
     name: str = "main"
@@ -73,6 +74,7 @@ class Part(Value, frozen=True, kw_only=True):
     critical: Critical = "always"
     metrics: Metrics | None = None
     fatal_log: tuple[str, ...] = ()
+    ready_log: tuple[str, ...] = ()
 
 
 class ServiceRequest(Value, frozen=True, kw_only=True):

@@ -62,6 +62,7 @@ class PlannedProcess(Value, frozen=True, kw_only=True):
     needs: tuple[Need, ...] = ()
     metrics: Metrics | None = None
     fatal_log: tuple[str, ...] = ()
+    ready_log: tuple[str, ...] = ()
 
     @property
     def mask(self) -> Text:
@@ -89,11 +90,12 @@ class Plan(Value, frozen=True, kw_only=True):
     """Every process, port, variable and gate of a run. Same recipe, cluster file, shape and plugins: same bytes.
 
     ``endpoint``: the public URL. ``protocol``: what router and engines agreed on. ``start_timeout_s``: the start
-    deadline, seconds from the start of the first process. ``benchmark``: the benchmark block, as given, and its type's
-    settings; ``None`` means serve until stopped. ``uses_devices``: whether any process needs accelerator devices.
-    ``versions``: distribution to version of each plugin that took part. ``missing_plugins``: known type to the line
-    that says how to get its plugin; such a plan can be rehearsed but not run. ``addresses``: node name to what it
-    listens on, a token until bound.
+    deadline, seconds from the start of the first process. ``silence_s``: a critical process that was ready, and for so
+    many seconds neither holds its checks nor writes anything new, fails the run; 0 = never. ``benchmark``: the
+    benchmark block, as given, and its type's settings; ``None`` means serve until stopped. ``uses_devices``: whether
+    any process needs accelerator devices. ``versions``: distribution to version of each plugin that took part.
+    ``missing_plugins``: known type to the line that says how to get its plugin; such a plan can be rehearsed but not
+    run. ``addresses``: node name to what it listens on, a token until bound.
     """
 
     name: str
@@ -105,6 +107,7 @@ class Plan(Value, frozen=True, kw_only=True):
     processes: tuple[PlannedProcess, ...]
     gates: tuple[Gate, ...]
     start_timeout_s: int
+    silence_s: float = 180.0
     probe_interval_s: float = 1.0
     probe_timeout_s: float = 5.0
     endpoint: str | None = None

@@ -42,7 +42,6 @@ def test_what_would_change_the_run_is_refused_by_name(refused: Refuse, text: str
         ("observability: {tachometer: {enabled: false}}", "observability"),
         ("reporting: {s3: {secret_access_key: x}}", "reporting"),
         ("enable_config_dump: false", "enable_config_dump"),
-        ("health_check: {max_attempts: 3, fatal_log_markers: false}", "health_check.fatal_log_markers"),
     ],
 )
 def test_what_changes_nothing_loads_and_is_listed(recipe: Load, text: str, path: str) -> None:

@@ -15,6 +15,7 @@ from inferlane.running.canary import Canary
 from inferlane.running.directory import RunDirectory
 from inferlane.running.outcome import RunEnded
 from inferlane.running.spawn import Children
+from inferlane.running.vitals import Vitals
 from inferlane.testing.handmade import plan, process, upstream
 from inferlane.values import Counter, PlannedUpstream
 
@@ -42,7 +43,7 @@ def _sing(
             url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
             told = tuple(msgspec.structs.replace(item, url=url) for item in upstreams)
             made = plan(process("router", "x", kind="router"), endpoint=url, upstreams=told)
-            board = Board(made, RunDirectory(Path("/runs/r")), Children(), {})
+            board = Board(made, RunDirectory(Path("/runs/r")), Children(), {}, Vitals(lambda *_, **__: None))
             return await Canary(made, board, lambda cause: cause, said.append, patience).sing(
                 time.monotonic() + seconds
             )

@@ -90,7 +90,14 @@ def inferlane_engine_layout(engine: SglangConfig, group: Group, fleet: Fleet) ->
     metrics = _metrics(group.args)
     return EngineLayout(
         parts=(
-            Part(per="node", devices="mask", ports=tuple(ports), metrics=Metrics(port="http") if metrics else None),
+            Part(
+                per="node",
+                devices="mask",
+                ports=tuple(ports),
+                metrics=Metrics(port="http") if metrics else None,
+                fatal_log=("Scheduler hit an exception",),  # managers/scheduler.py; the HTTP server may outlive it
+                ready_log=("The server is fired up and ready to roll",),  # entrypoints/http_server.py
+            ),
         ),
         serving=Serving(ranks=ranks, served=Counter(series="sglang:num_requests_total") if metrics else None),
         served_model_name=str(name) if name is not None else None,
