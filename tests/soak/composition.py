@@ -107,6 +107,9 @@ def compose(seed: str, real_router: bool = False, silence: bool = True) -> Compo
         faults += [fault] if fault is not None else []
     made = replace(made, faults=tuple(faults))
     ending = _ending(dice, made) if dice.random() < (0.5 if faults else 0.6) else None
+    free = [name for name in made.workers if name not in {item.target for item in faults}]
+    if ending is not None and ending.kind.startswith("kill") and free and dice.random() < 0.7:
+        faults.append(Item(dice.choice(("orphan", "hidden")), dice.choice(free), "start"))
     if ending is not None and ending.kind == "kill_both":  # with both gone nobody can know whose a hidden child was
         faults = [replace(item, kind="orphan") if item.kind == "hidden" else item for item in faults]
     return _with_bench(dice, replace(made, faults=tuple(faults), ending=ending))

@@ -1,11 +1,11 @@
 """A small engine for tests of the supervisor; arguments: HOST PORT [option=value ...].
 
 It answers ``/health``, ``/v1/completions`` and ``/metrics`` (``served_total``). From SIGUSR2 on it is mute. Options:
-``status`` of completions, ``health`` status, ``tokens`` per completion, ``forward`` (base URLs whose completions it relays
-in turn), ``on_term`` (``ignore``, or a path that is written before it ends), ``orphan=1`` (leaves a detached ``sleep``
-behind; ``hidden``: one without any of our variables), ``die_after`` completions, ``load`` seconds before it listens,
-``mute=1`` (accepts, and never answers), ``babble=1`` (writes what is no text), ``on_usr1`` (exit code of its end on
-SIGUSR1, with last words).
+``status`` of completions, ``health`` status, ``tokens`` per completion, ``forward`` (base URLs whose completions it
+relays in turn), ``on_term`` (``ignore``, or a path that is written before it ends), ``orphan=1`` (leaves a detached
+``sleep`` behind; ``hidden``: one without any of our variables), ``die_after`` completions, ``load`` seconds before it
+listens, ``mute=1`` (accepts, and never answers), ``babble=1`` (writes what is no text), ``on_usr1`` (exit code of its
+end on SIGUSR1, with last words).
 """
 
 from __future__ import annotations
