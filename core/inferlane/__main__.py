@@ -1,12 +1,16 @@
-"""The command itself, also as ``python -m inferlane``. Imports nothing before Ctrl-C is one line."""
+"""The command itself, also as ``python -m inferlane``. Imports next to nothing before Ctrl-C is one line."""
 
 from __future__ import annotations
 
+# The module `signal` itself imports for milliseconds, in which Ctrl-C would be a traceback.
+import _signal  # type: ignore[import-not-found]
 import os
-import signal
 import sys
-from types import FrameType
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
 
 _DOCUMENT = b'{\n  "verdict": "interrupted",\n  "exit_code": 130,\n  "message": "stopped by SIGINT while starting"\n}\n'
 
@@ -23,8 +27,8 @@ def early_interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 
 def program() -> NoReturn:
     """The console script."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, early_interrupt)
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, early_interrupt)
     from inferlane.cli.main import program as go
 
     go()

@@ -7,7 +7,10 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 QUICKSTART = str(ROOT / "examples/quickstart.yaml")
@@ -16,6 +19,15 @@ QUICKSTART = str(ROOT / "examples/quickstart.yaml")
 def inferlane(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "inferlane", *arguments, "-o", str(folder)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_on(tmp_path: Path) -> Iterator[None]:
+    """A test that fails leaves no run behind."""
+    yield
+    for run in tmp_path.glob("*/owner.json"):
+        if not (run.parent / "run.json").exists():
+            inferlane(tmp_path, "cancel", str(run.parent), "--kill")
 
 
 def test_a_detached_run_goes_on_until_it_is_cancelled(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import click
 
 from inferlane.cli.documents import print_failure
 from inferlane.cli.guarded import run_guarded
-from inferlane.errors import EXIT_OK
+from inferlane.errors import EXIT_FAILED, EXIT_OK
+from inferlane.running.guardian import FORWARDED
 from inferlane.running.hints import reference
 
 LOG = "run.log"
@@ -37,17 +39,40 @@ def run_detached(work: Callable[[Announce], int], as_json: bool) -> int:
         os.setsid()
         os._exit(_guardian(work, as_json, writer))
     os.close(writer)
-    with os.fdopen(reader, "rb") as announced:
-        line = announced.readline().strip()
-    if line and not line.startswith(_LOST):
-        return _begun(Path(os.fsdecode(line)), as_json)
+    line = b""
+    try:
+        with _listening(), os.fdopen(reader, "rb") as announced:
+            line = announced.readline().strip()
+            if line and not line.startswith(_LOST):
+                return _begun(pid, Path(os.fsdecode(line)), as_json)
+    except _StoppedError as stopped:  # who stops the command before it has returned means the run
+        os.kill(pid, stopped.args[0])
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if line:
+    if line.startswith(_LOST):
         verdict, message = line.removeprefix(_LOST).decode(errors="replace").split(":", 1)
         click.echo(f"error: {message}", err=True)
         if as_json:
             print_failure(verdict, code, message)
+    elif line:
+        return _ended(Path(os.fsdecode(line)), as_json)
     return code
+
+
+class _StoppedError(BaseException):
+    """A signal to the command while it waits for the run to begin."""
+
+
+@contextlib.contextmanager
+def _listening() -> Iterator[None]:
+    def leave(number: int, _frame: object) -> None:
+        raise _StoppedError(number)
+
+    before = {number: signal.signal(number, leave) for number in FORWARDED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _guardian(work: Callable[[Announce], int], as_json: bool, writer: int) -> int:
@@ -89,19 +114,18 @@ def _leave(announce: Announce, folder: Path, writer: int, left: list[Path]) -> N
     os.close(writer)
 
 
-def _begun(folder: Path, as_json: bool) -> int:
-    """Wait until processes are started, or the run was refused."""
+def _begun(guardian: int, folder: Path, as_json: bool) -> int:
+    """Wait until processes are started, or the run was refused. ``guardian``: our child."""
     deadline = time.monotonic() + _BEGIN_S
-    document: dict[str, Any] | None = None
-    while time.monotonic() < deadline and document is None:
-        with contextlib.suppress(OSError, ValueError):
-            document = json.loads((folder / "run.json").read_bytes())
+    verdict, gone = folder / "run.json", False
+    while time.monotonic() < deadline and not gone and not verdict.exists():
         with contextlib.suppress(OSError):
-            if document is None and b"process.start" in (folder / "events.jsonl").read_bytes():
+            if b"process.start" in (folder / "events.jsonl").read_bytes():
                 break
+        gone = os.waitid(os.P_PID, guardian, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
         time.sleep(0.05)
-    if document is not None and document["verdict"] != "success":
-        return _ended(folder, document, as_json)
+    if (gone or verdict.exists()) and _recorded(folder)["verdict"] != "success":
+        return _ended(folder, as_json)
     if as_json:
         click.echo(json.dumps({"id": folder.name, "folder": str(folder)}, indent=2))
     else:
@@ -111,8 +135,9 @@ def _begun(folder: Path, as_json: bool) -> int:
     return EXIT_OK
 
 
-def _ended(folder: Path, document: dict[str, Any], as_json: bool) -> int:
-    """It was refused, or has failed already: say here what it said there."""
+def _ended(folder: Path, as_json: bool) -> int:
+    """It was refused, has failed already or was stopped: say here what it said there."""
+    document = _recorded(folder)
     code = int(document["exit_code"])
     message = str((document.get("cause") or {}).get("message") or document["verdict"])
     words = ""
@@ -122,3 +147,11 @@ def _ended(folder: Path, document: dict[str, Any], as_json: bool) -> int:
     if as_json:
         print_failure(str(document["verdict"]), code, message, id=folder.name, folder=str(folder))
     return code
+
+
+def _recorded(folder: Path) -> dict[str, Any]:
+    with contextlib.suppress(OSError, ValueError):
+        document: dict[str, Any] = json.loads((folder / "run.json").read_bytes())
+        return document
+    cause = {"message": "its guardian is gone and left no verdict"}
+    return {"verdict": "failed", "exit_code": EXIT_FAILED, "cause": cause}

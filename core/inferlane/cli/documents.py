@@ -13,13 +13,18 @@ def wanted(arguments: Sequence[str]) -> bool:
     return "--json" in (words[: words.index("--")] if "--" in words else words)
 
 
-def print_failure(verdict: str, code: int, message: str, **more: str) -> None:
+def failure(verdict: str, code: int, message: str, **more: str) -> str:
     """The document of a command that ends without its own. ``verdict``: ``refused``, ``failed``, ``interrupted`` or
     ``terminated``.
     """
     import json
 
-    print_text(json.dumps({"verdict": verdict, "exit_code": code, "message": message, **more}, indent=2))
+    return json.dumps({"verdict": verdict, "exit_code": code, "message": message, **more}, indent=2)
+
+
+def print_failure(verdict: str, code: int, message: str, **more: str) -> None:
+    """The same on stdout."""
+    print_text(failure(verdict, code, message, **more))
 
 
 def print_text(text: str) -> None:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from inferlane.cli.documents import print_failure, print_text
+from inferlane.cli.documents import failure, print_failure, print_text
 from inferlane.cli.faults import tell
 from inferlane.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
 from inferlane.running.guardian import FORWARDED, Lost, guarded, say_lost
-
-
-class _StoppedError(BaseException):
-    """A signal came before the run did; the run's own handlers replace ours."""
 
 
 def run_guarded(
@@ -33,14 +29,14 @@ def run_guarded(
     """
     debug = bool(click.get_current_context().find_root().params.get("debug"))
 
+    stop = _stopper(as_json)
+
     def supervised(announce: Callable[[Path], None]) -> int:
         try:
             for number in FORWARDED:
-                signal.signal(number, _stop)
+                signal.signal(number, stop)  # until the run's own handlers replace it
             signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
             return work(announce)
-        except _StoppedError as stopped:
-            return _told(signal.Signals(stopped.args[0]), as_json())
         except Exception as fault:  # noqa: BLE001 - the last stop: a user gets one line, never a traceback
             for number in FORWARDED:  # nothing runs any more, and the fault is what there is to say
                 signal.signal(number, signal.SIG_IGN)
@@ -63,17 +59,20 @@ def print_recorded(verdict: str, code: int, message: str, folder: Path | None) -
     print_failure(verdict, code, message)
 
 
-def _stop(number: int, _frame: object) -> None:
-    for other in FORWARDED:
-        signal.signal(other, signal.SIG_IGN)
-    raise _StoppedError(number)
+def _stopper(as_json: Callable[[], bool]) -> Callable[[int, object], None]:
+    """Ends this process at once, with one line: nothing was started. An exception would not do, for what is imported or
+    called just then may wrap or swallow it.
+    """
 
+    def stop(number: int, _frame: object) -> None:
+        word, code = ("interrupted", EXIT_INTERRUPTED) if number == signal.SIGINT else ("terminated", EXIT_TERMINATED)
+        message = f"stopped by {signal.Signals(number).name} before anything was started"
+        said = [(2, f"{word}: {message}")]
+        if as_json():
+            said.append((1, failure(word, code, message)))
+        for stream, text in said:
+            with contextlib.suppress(OSError):
+                os.write(stream, f"{text}\n".encode())
+        os._exit(code)
 
-def _told(number: signal.Signals, as_json: bool) -> int:
-    word, code = ("interrupted", EXIT_INTERRUPTED) if number == signal.SIGINT else ("terminated", EXIT_TERMINATED)
-    message = f"stopped by {number.name} before anything was started"
-    if as_json:
-        print_failure(word, code, message)
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"{word}: {message}\n")
-    return code
+    return stop

@@ -65,17 +65,23 @@ def main(args: Sequence[str] | None = None) -> int:
             print_failure("refused", error.exit_code, error.format_message())
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        if as_json:
-            print_failure("interrupted", EXIT_INTERRUPTED, "stopped by SIGINT")
-        return EXIT_INTERRUPTED
+        return _interrupted(as_json)
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - the last stop: a user gets one line, never a traceback
+        if isinstance(error.__cause__, KeyboardInterrupt):  # it came while a class was made
+            return _interrupted(as_json)
         from inferlane.cli.faults import tell
 
         return tell(error, "--debug" in arguments, as_json)
+
+
+def _interrupted(as_json: bool) -> int:
+    click.echo("interrupted", err=True)
+    if as_json:
+        print_failure("interrupted", EXIT_INTERRUPTED, "stopped by SIGINT")
+    return EXIT_INTERRUPTED
 
 
 def _take_interrupts() -> None:

@@ -18,11 +18,14 @@ _MOST = 1 << 20
 
 
 class Outlet:
-    """``write`` keeps what cannot be written now. Files are written as they are; their errors are swallowed."""
+    """``write`` keeps what cannot be written now. Files are written as they are; their errors are swallowed.
 
-    def __init__(self, stream: TextIO) -> None:
+    ``moves``: the stream will be turned to a file (a run that detaches), so no other hold of it is taken.
+    """
+
+    def __init__(self, stream: TextIO, moves: bool = False) -> None:
         self._stream = stream
-        self._send = _sender(stream)
+        self._send = None if moves else _sender(stream)
         self._pending = bytearray()
         self._lost = 0
         self.broken = False

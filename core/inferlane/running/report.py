@@ -35,9 +35,9 @@ class Reporter:
 
     live = False
 
-    def __init__(self, as_json: bool = False, out: TextIO | None = None) -> None:
+    def __init__(self, as_json: bool = False, out: TextIO | None = None, moves: bool = False) -> None:
         self._as_json = as_json
-        self._outlet = Outlet(out or (sys.stderr if as_json else sys.stdout))
+        self._outlet = Outlet(out or (sys.stderr if as_json else sys.stdout), moves)
         self._start = time.monotonic()
         self.redactor = Redactor()
 
@@ -143,9 +143,10 @@ def _safe(row: Row, redactor: Redactor) -> Row:
 
 
 def reporter(as_json: bool, live: bool = True) -> Reporter:
-    """The right one for where stdout goes."""
-    moves = live and not as_json and is_live(os.environ, sys.stdout.isatty())
-    return LiveReporter(sys.stdout, os.getppid()) if moves else Reporter(as_json)
+    """The right one for where stdout goes. ``live``: false for a run that detaches."""
+    if live and not as_json and is_live(os.environ, sys.stdout.isatty()):
+        return LiveReporter(sys.stdout, os.getppid())
+    return Reporter(as_json, moves=not live)
 
 
 def counted(number: int, one: str, many: str) -> str:

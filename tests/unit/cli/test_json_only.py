@@ -98,14 +98,14 @@ def test_a_reader_that_has_seen_enough_is_told_nothing(tmp_path: Path) -> None:
 
 
 _SAYS_WHEN_IT_LISTENS = """
-import os, signal
+import _signal, os
 from inferlane.__main__ import program
-real = signal.signal
+real = _signal.signal
 def told(number, handler):
     real(number, handler)
-    signal.signal = real
+    _signal.signal = real
     os.write(2, b"up\\n")
-signal.signal = told
+_signal.signal = told
 program()
 """
 
@@ -151,6 +151,20 @@ def test_a_supervisor_that_is_killed_before_there_is_a_run_is_a_document(tmp_pat
             out, err = popen.communicate(timeout=20)
         assert (popen.returncode, json.loads(out)["exit_code"]) == (1, 1)
         assert "supervisor was killed by signal 9" in err
+
+
+@pytest.mark.parametrize(("number", "code"), [("INT", 130), ("TERM", 143)])
+def test_who_stops_a_detaching_command_stops_the_run(tmp_path: Path, number: str, code: int) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    os.mkfifo(recipe)
+    words = (*INFERLANE, "run", str(recipe), "--json", "--detach", "-o", str(tmp_path / "out"))
+    popen = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with recipe.open("wb"):
+        below = _deepest(popen.pid)
+        popen.send_signal(signal.Signals[f"SIG{number}"])
+        out, _ = popen.communicate(timeout=20)
+    assert (popen.returncode, json.loads(out)["exit_code"]) == (code, code)
+    assert not Path(f"/proc/{below}").exists()
 
 
 def _deepest(pid: int) -> int:
