@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import json
 import os
 import re
+import socket
 import stat
 import subprocess
 import sys
@@ -111,15 +114,26 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         argv, cwd=folder, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, umask=0
     )
     seen: dict[str, tuple[bytes, dict[str, str]]] = {}
+    heard: set[str] = set()
     deadline = time.monotonic() + 60
     while popen.poll() is None and time.monotonic() < deadline:
-        for pid in proc.descendants(popen.pid):
+        below = proc.descendants(popen.pid)
+        for pid in below:
             seen.update(_looked_at(pid))
+        heard |= _listening(below)
         time.sleep(0.05)
     out = popen.communicate(timeout=30)[0]
     assert (folder / "out").exists(), out
     (run,) = (folder / "out").iterdir()
-    return {"code": popen.returncode, "out": out, "run": run, "seen": seen, "folder": folder, "env": env}
+    return {
+        "code": popen.returncode,
+        "out": out,
+        "run": run,
+        "seen": seen,
+        "heard": heard,
+        "folder": folder,
+        "env": env,
+    }
 
 
 def _looked_at(pid: int) -> Iterator[tuple[str, tuple[bytes, dict[str, str]]]]:
@@ -129,6 +143,28 @@ def _looked_at(pid: int) -> Iterator[tuple[str, tuple[bytes, dict[str, str]]]]:
         return
     if words:  # of one that has ended there is nothing to see
         yield f"{pid} {words!r}", (words, proc.environment_of(pid))
+
+
+def _listening(pids: list[int]) -> set[str]:
+    """Addresses that these processes listen at, as the kernel tells."""
+    sockets = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            sockets |= {str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()}
+    found = set()
+    for family, table in ((socket.AF_INET, "tcp"), (socket.AF_INET6, "tcp6")):
+        for row in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            _, local, _, state, *_, inode = row.split()[:10]
+            if state == "0A" and f"socket:[{inode}]" in sockets:
+                words = bytes.fromhex(local.partition(":")[0])
+                raw = b"".join(words[at : at + 4][::-1] for at in range(0, len(words), 4))
+                found.add(socket.inet_ntop(family, raw))
+    return found
+
+
+def test_nothing_of_a_run_on_one_machine_listens_beyond_loopback(whole: dict[str, Any]) -> None:
+    assert whole["heard"]
+    assert [address for address in whole["heard"] if not ipaddress.ip_address(address).is_loopback] == []
 
 
 def test_a_run_with_secrets_succeeds_whatever_proxies_and_netrc_say(whole: dict[str, Any]) -> None:

@@ -36,3 +36,10 @@ def test_every_way_to_grow_is_planned_bound_and_measured(make: str) -> None:
     row = scale.measure(getattr(scale, make), 16, 1.0)
     assert row.size == 16
     assert row.peak > 0
+
+
+def test_a_flood_of_log_is_followed_and_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    loaded("log_flood").main(1.0)
+    said = capsys.readouterr().out
+    assert "exit 1; every secret covered: True" in said
+    assert "% of a core" in said
