@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from inferlane.running import shm, sysv, tree
 from inferlane.running.clock import ClockWatch
+from inferlane.running.newfiles import NewFiles
 from inferlane.running.ports import still_held
 from inferlane.running.signals import STOPPING
 from inferlane.running.sweep import Swept
@@ -33,6 +34,7 @@ class Housekeeping:
         self._segments = sysv.SysVWatch()
         self._tree = tree.TreeWatch(scratch / tree.RECORD)
         self._clock = ClockWatch()
+        self._faults: list[str] = []
         self._looks: list[Callable[[], object]] = [
             self._memory.look,
             self._segments.look,
@@ -49,13 +51,28 @@ class Housekeeping:
             return await work
         finally:
             looking.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await looking
+            (how,) = await asyncio.gather(looking, return_exceptions=True)
+            if isinstance(how, Exception):  # a fault of ours in looking must not cost the verdict
+                self._faults.append(f"looking at what the run holds failed: {how!r}")
             signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
 
     async def _look_on(self) -> None:
-        while True:
-            await asyncio.sleep(max(_TICK_S, self.look() / _SHARE))
+        with contextlib.closing(NewFiles(shm.FOLDER)) as new:
+            rest = self.look() / _SHARE
+            while True:
+                due = time.monotonic() + max(_TICK_S, rest)
+                while (left := due - time.monotonic()) > 0:
+                    if await new.wait(left):  # its maker may hold it for a moment only
+                        spent = self.glance()
+                        await asyncio.sleep(spent / _SHARE)
+                rest = self.look() / _SHARE
+
+    def glance(self) -> float:
+        """Look at new shared memory only."""
+        began = time.monotonic()
+        with contextlib.suppress(OSError):
+            self._memory.look()
+        return time.monotonic() - began
 
     def look(self) -> float:
         """One round of looks; returns the seconds it took. What cannot be seen now may be seen later."""
@@ -75,7 +92,7 @@ class Housekeeping:
     def warnings(self) -> Iterable[str]:
         """What the run's document should say of the machine."""
         self._clock.look(now=True)
-        return self._clock.warnings()
+        return [*self._faults, *self._clock.warnings()]
 
 
 def signals_again() -> None:

@@ -157,27 +157,27 @@ def recorded(record: Path) -> list[Segment]:
 
 
 def remove(segments: Iterable[Segment]) -> tuple[list[str], list[str]]:
-    """Remove those that are still the same file and that no process holds. Returns what was removed and what stays, as
-    text: path and size, and who holds it.
+    """Remove those that are still the same file, whatever it is called by now, and that no process holds. Returns what
+    was removed and what stays, as text: path and size, and who holds it.
     """
-    there: dict[Key, Segment] = {}
-    sizes: dict[Key, str] = {}
-    for segment in segments:
-        with contextlib.suppress(OSError):
-            status = os.lstat(segment.path)
-            if Key(status.st_dev, status.st_ino) == segment.key and status.st_uid == segment.uid:
-                there[segment.key] = segment
-                sizes[segment.key] = size_text(status.st_size)
-    holders = _holders({key: segment.path for key, segment in there.items()})
+    owned = {segment.key: segment for segment in segments}
+    names: dict[Key, str] = {}
+    for folder in {Path(segment.path).parent for segment in owned.values()}:
+        names |= {key: path for key, path in listing(folder).items() if key in owned}
+    holders = _holders(names)
     removed: list[str] = []
     left: list[str] = []
-    for key, segment in there.items():
-        said = f"{segment.path} ({sizes[key]})"
-        if key in holders:
-            left.append(f"shared memory {said}, held by {holders[key]}")
-            continue
+    for key, path in names.items():
+        said = path
         try:
-            os.unlink(segment.path)  # noqa: PTH108
+            status = os.lstat(path)
+            if Key(status.st_dev, status.st_ino) != key or status.st_uid != owned[key].uid:
+                continue
+            said = f"{path} ({size_text(status.st_size)})"
+            if key in holders:
+                left.append(f"shared memory {said}, held by {holders[key]}")
+                continue
+            os.unlink(path)  # noqa: PTH108
             removed.append(said)
         except FileNotFoundError:
             continue

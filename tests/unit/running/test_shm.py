@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import mmap
 import os
 import subprocess
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from inferlane.running import shm
+from inferlane.running.newfiles import NewFiles
 from inferlane.running.shm import Key, MemoryWatch, Segment, listing, recorded, remove
 
 
@@ -75,6 +78,14 @@ def test_whom_nobody_of_ours_holds_is_asked_about_less_and_less(folder: Path, tm
     assert 2 <= len(walks) <= 4
 
 
+def test_ours_is_removed_under_the_name_that_it_has_by_now(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"x")
+    ours = _segment(path)
+    path.rename(tmp_path / "final")
+    assert remove([ours]) == ([f"{tmp_path / 'final'} (1 bytes)"], [])
+
+
 def test_a_file_that_took_the_place_of_ours_stays(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"x")
@@ -109,6 +120,24 @@ def test_a_record_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> 
 
 def test_a_machine_without_shared_memory_has_none(tmp_path: Path) -> None:
     assert listing(tmp_path / "missing") == {}
+
+
+def test_new_files_wake_who_waits_and_silence_is_bounded(tmp_path: Path) -> None:
+    async def wait() -> tuple[bool, bool, bool]:
+        with contextlib.closing(NewFiles(tmp_path)) as new:
+            before = await new.wait(0.01)
+            (tmp_path / "x").write_bytes(b"")
+            return before, await new.wait(5), await new.wait(0.01)
+
+    assert asyncio.run(wait()) == (False, True, False)
+
+
+def test_where_the_kernel_cannot_tell_of_new_files_waiting_still_ends(tmp_path: Path) -> None:
+    async def wait() -> bool:
+        with contextlib.closing(NewFiles(tmp_path / "missing")) as new:
+            return await new.wait(0.01)
+
+    assert asyncio.run(wait()) is False
 
 
 @pytest.mark.parametrize(("size", "text"), [(12, "12 bytes"), (12 << 20, "12 MiB"), (3 << 29, "1.5 GiB")])

@@ -85,3 +85,21 @@ def test_memory_of_another_boot_is_not_removed(tmp_path: Path, monkeypatch: pyte
     shm.append(folder / shm.RECORD, [str(kept), status.st_dev, status.st_ino, status.st_uid])
     sweep.sweep_dead_runs()
     assert (kept.exists(), folder.exists()) == (True, False)
+
+
+def test_what_a_dead_run_has_written_down_is_ended_removed_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "scratch_base", lambda: tmp_path)
+    segment = tmp_path / "segment"
+    segment.write_bytes(b"x")
+    status = segment.stat()
+    folder = _scratch(tmp_path)
+    shm.append(folder / shm.RECORD, [str(segment), status.st_dev, status.st_ino, status.st_uid])
+    with subprocess.Popen(["sleep", "30"], env={}) as stray:
+        (folder / tree.RECORD).write_text(f"{stray.pid} {proc.start_time(stray.pid)}\n")
+        swept = sweep.sweep_dead_runs()
+        assert stray.wait(10) == -9
+    assert f"{stray.pid} sleep 30" in swept.killed
+    assert swept.memory == (f"{segment} (1 bytes)",)
+    assert not folder.exists()
