@@ -17,14 +17,20 @@ from inferlane.api import (
     Node,
     Peer,
     Run,
+    Summary,
     Twin,
     Upstream,
     hookimpl,
 )
 from inferlane.builtin.benchmark_keys import unused
+from inferlane.builtin.custom_results import judged
+from inferlane.builtin.load_points import summarise
 from inferlane.builtin.unsupported import Unsupported
+from inferlane.load.spec import NOTHING, SYNTHETIC
 
 PLUGIN_API = 1
+
+SYNTHETIC_OUTPUTS = (f"{SYNTHETIC}/{NOTHING}", f"{SYNTHETIC}/sa-bench_isl_*_osl_*/results_concurrency_*.json")
 
 UNUSED = {
     "use_chat_template": "a command of your own decides that itself; hand it over in benchmark.env",
@@ -37,7 +43,16 @@ class CustomConfig(BenchmarkConfig):
     """The block of ``type: custom``."""
 
     type: Literal["custom"] = Field(default="custom", description="which plugin reads this block")
-    command: str = Field(description="text run by 'bash -c', exactly as written")
+    command: str = Field(
+        description="text run by 'bash -o pipefail -c', exactly as written; its exit status is the benchmark's"
+    )
+    outputs: tuple[str, ...] = Field(
+        default=(),
+        description="globs below SRT_RESULT_DIR; each must match a file after success, and counts in JSON are checked",
+    )
+    max_error_share: float = Field(
+        default=0.0, ge=0, le=1, description="failed requests that a result with counts may have"
+    )
     container_image: str | None = Field(default=None, description="image of the command; default: the model's")
     use_chat_template: bool | None = Field(default=None, description="has no effect on a command of your own")
     aiperf_server_metrics: bool | None = Field(default=None, description="has no effect: the URLs are always given")
@@ -54,6 +69,15 @@ class CustomConfig(BenchmarkConfig):
             )
         return command
 
+    @field_validator("outputs")
+    @classmethod
+    def _stays_below(cls, outputs: tuple[str, ...]) -> tuple[str, ...]:
+        for glob in outputs:
+            if glob.startswith("/") or not {"", ".", "..", "**"}.isdisjoint(glob.split("/")):
+                message = "'{glob}' is no path below the results folder; write for example 'bench/*.json'"
+                raise PydanticCustomError("outputs", message, {"glob": glob})
+        return outputs
+
 
 @hookimpl
 def inferlane_benchmarks() -> Sequence[BenchmarkSpec]:
@@ -64,19 +88,38 @@ def inferlane_benchmarks() -> Sequence[BenchmarkSpec]:
 @hookimpl
 def inferlane_benchmark_command(benchmark: CustomConfig, run: Run) -> Command:
     """``bash -c``, not ``bash -lc``: a login profile would bring paths, proxies and modules that nobody declared, and
-    may differ between nodes. A command that needs a profile sources it.
+    may differ between nodes. A command that needs a profile sources it. With ``pipefail``, as otherwise
+    ``client | tee log`` would succeed whatever the client did.
 
     A rehearsal runs a small synthetic load through the endpoint instead.
     """
-    options = {"model": run.served_model_name, **({"endpoint": run.endpoint} if run.endpoint else {})}
+    options = {"model": run.served_model_name, "results": f"{run.results}/{SYNTHETIC}"}
+    if run.endpoint:
+        options["endpoint"] = run.endpoint
     return Command(
-        program=("bash", "-c"),
+        program=("bash", "-o", "pipefail", "-c"),
         args=(benchmark.command,),
         env_defaults=environment(run),
         image=benchmark.container_image,
+        outputs=(*benchmark.outputs, *SYNTHETIC_OUTPUTS),
         twin=Twin(module="inferlane.load.synthetic", options=options),
         problems=tuple(unused(benchmark, UNUSED)),
     )
+
+
+@hookimpl
+def inferlane_benchmark_summary(benchmark: CustomConfig, outputs: Mapping[str, str]) -> Summary | None:
+    """The files that it names, and what they say; nothing named: the exit status decides.
+
+    A rehearsal leaves the results of the synthetic load instead, and these are then judged.
+    """
+    synthetic = {name: text for name, text in outputs.items() if name.startswith(f"{SYNTHETIC}/")}
+    points = {name: text for name, text in synthetic.items() if name.endswith(".json")}
+    if points:
+        return summarise(points, ())
+    if synthetic or not benchmark.outputs:
+        return None
+    return judged(outputs, benchmark.outputs, benchmark.max_error_share)
 
 
 def environment(run: Run) -> Mapping[str, str]:

@@ -14,6 +14,9 @@ from inferlane.errors import UsageFault
 REHEARSAL = "INFERLANE_REHEARSAL"
 """The environment variable that is ``1`` in a rehearsal; the client then caps what it was asked for."""
 
+SYNTHETIC, NOTHING = "synthetic", "nothing.txt"
+"""In a rehearsal, the folder of a synthetic load below the results, and the file it leaves if nothing was sent."""
+
 MAX_ISL, MAX_OSL, MAX_REQUESTS, MAX_SECONDS, MAX_CONCURRENCY, MAX_STALL_S = 64, 16, 1000, 60.0, 128, 20.0
 
 Count = Annotated[int, Meta(ge=1)]

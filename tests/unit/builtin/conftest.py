@@ -33,7 +33,7 @@ class Bench:
     def command(self, run: Run, **block: Any) -> Any:
         return self.hook.inferlane_benchmark_command(benchmark=self.parse(**block), process=_process(), run=run)
 
-    def summary(self, outputs: Mapping[str, str], **block: Any) -> Any:
+    def summary(self, outputs: Mapping[str, str], /, **block: Any) -> Any:
         return self.hook.inferlane_benchmark_summary(benchmark=self.parse(**block), outputs=outputs)
 
 

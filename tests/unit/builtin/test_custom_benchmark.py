@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ def bench(load_bench: Any) -> Any:
 def test_the_command_is_handed_to_bash_exactly_as_written(bench: Any, make_run: Any) -> None:
     text = 'set -e\nfor x in a "b c"; do echo ${x}; done\n'
     command = bench.command(make_run(), command=text, container_image="tools:1", env={"CONC": "2"})
-    assert (command.program, command.args) == (("bash", "-c"), (text,))
+    assert (command.program, command.args) == (("bash", "-o", "pipefail", "-c"), (text,))
     assert command.image == "tools:1"
     assert not command.on_host
 
@@ -71,7 +73,8 @@ def test_a_job_without_endpoint_is_told_none(bench: Any, make_run: Any) -> None:
 def test_a_rehearsal_gets_a_synthetic_load(bench: Any, make_run: Any) -> None:
     twin = bench.command(make_run(), command="x").twin
     assert (twin.module, twin.prefer_real) == ("inferlane.load.synthetic", False)
-    assert twin.options == {"endpoint": "http://{n0.host}:8000", "model": "tiny"}
+    told = {"endpoint": "http://{n0.host}:8000", "model": "tiny", "results": "{run.results}/synthetic"}
+    assert twin.options == told
 
 
 def test_keys_that_only_matter_elsewhere_are_warned_about(bench: Any, make_run: Any) -> None:
@@ -84,5 +87,84 @@ def test_an_empty_command_is_refused(bench: Any) -> None:
         bench.parse(command="  \n")
 
 
-def test_the_exit_status_decides(bench: Any) -> None:
-    assert bench.summary({"x": "y"}, command="x") is None
+def test_the_exit_status_decides_where_no_outputs_are_named(bench: Any) -> None:
+    assert bench.summary({}, command="x") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("exit 7 | cat", 7), ("echo a | cat", 0), ("set +o pipefail; false | cat", 0)]
+)
+def test_the_status_of_a_client_is_not_lost_in_a_pipe(bench: Any, make_run: Any, text: str, code: int) -> None:
+    command = bench.command(make_run(), command=text)
+    done = subprocess.run([*command.program, *command.args], capture_output=True, check=False)
+    assert done.returncode == code
+
+
+WHERE = "in the results folder (SRT_RESULT_DIR)"
+GLOBS = {"command": "x", "outputs": ["bench/*.json", "trace.txt"]}
+GOOD = {"num_prompts": 100, "completed": 100, "total_output_tokens": 900, "output_throughput": 12.34567}
+
+
+def left(**changes: Any) -> dict[str, str]:
+    return {"bench/a.json": json.dumps(GOOD | changes), "trace.txt": "any text"}
+
+
+def test_outputs_are_read_back_by_their_globs(bench: Any, make_run: Any) -> None:
+    assert bench.command(make_run(), **GLOBS).outputs[:2] == ("bench/*.json", "trace.txt")
+
+
+def test_counts_in_a_result_are_shown(bench: Any) -> None:
+    summary = bench.summary(left(), **GLOBS)
+    assert (summary.ok, summary.requests, summary.errors, summary.message) == (True, 100, 0, "")
+    (row,) = summary.rows
+    assert (row["file"], row["ok"], row["output_tokens_per_s"]) == ("bench/a.json", 100, 12.346)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "said"),
+    [
+        ({}, f"nothing matches bench/*.json {WHERE}; nothing matches trace.txt {WHERE}"),
+        ({"bench/a.json": "{}"}, f"nothing matches trace.txt {WHERE}"),
+        ({"trace.txt": "x", "bench/deep/a.json": "{}"}, f"nothing matches bench/*.json {WHERE}"),
+        (left() | {"trace.txt": "\n"}, "trace.txt is empty"),
+        (left(completed=99), "bench/a.json: 1 of 100 requests failed"),
+        (left(failed=2, num_prompts=None), "bench/a.json: 2 of 102 requests failed"),
+        (left(completed=0), "bench/a.json: no request was completed, of 100"),
+        (left(total_output_tokens=0), "bench/a.json: no token came back"),
+        (left(valid=False, reason="stalled"), "bench/a.json: says it is not valid: stalled"),
+    ],
+)
+def test_partial_success_is_not_success(bench: Any, outputs: dict[str, str], said: str) -> None:
+    summary = bench.summary(outputs, **GLOBS)
+    assert not summary.ok
+    assert summary.message == said
+
+
+def test_a_share_of_failed_requests_can_be_allowed(bench: Any) -> None:
+    assert bench.summary(left(completed=99), **GLOBS, max_error_share=0.01).ok
+    assert not bench.summary(left(completed=98), **GLOBS, max_error_share=0.01).ok
+
+
+def test_requests_that_a_timed_client_cut_off_are_no_errors(bench: Any) -> None:
+    summary = bench.summary(left(completed=96, cancelled=4), **GLOBS)
+    assert (summary.ok, summary.errors, summary.cancelled) == (True, 0, 4)
+
+
+def test_one_result_for_each_line_is_read_too(bench: Any) -> None:
+    lines = "\n".join(json.dumps(GOOD | {"completed": count}) for count in (100, 90))
+    summary = bench.summary({"bench/a.json": lines, "trace.txt": "x"}, **GLOBS)
+    assert (summary.requests, summary.errors) == (200, 10)
+
+
+@pytest.mark.parametrize("glob", ["/etc/*", "../x", "a//b", "", "a/**/b"])
+def test_outputs_stay_below_the_results_folder(bench: Any, glob: str) -> None:
+    with pytest.raises(ValidationError, match="is no path below the results folder"):
+        bench.parse(command="x", outputs=[glob])
+
+
+def test_a_rehearsal_is_judged_by_its_synthetic_load_alone(bench: Any) -> None:
+    point = {"valid": False, "reason": "stalled", "max_concurrency": 4, "num_prompts": 16, "sent": 16, "completed": 3}
+    rest = {"failed": 0, "cancelled": 13, "settings": {"concurrencies": [4]}}
+    told = {"synthetic/sa-bench_isl_16_osl_8/results_concurrency_4.json": json.dumps(point | rest)}
+    assert bench.summary(told, **GLOBS).message == "concurrency 4: stalled"
+    assert bench.summary({"synthetic/nothing.txt": "no load"}, **GLOBS) is None

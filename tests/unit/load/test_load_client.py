@@ -226,12 +226,13 @@ def test_progress_is_told_while_requests_run(server: Any, client: Any) -> None:
 
 def test_the_synthetic_load_asks_the_endpoint_of_its_orders(server: Any, tmp_path: Path) -> None:
     orders = tmp_path / "orders.json"
-    options = {"endpoint": server.url, "model": "tiny"}
+    options = {"endpoint": server.url, "model": "tiny", "results": str(tmp_path / "synthetic")}
     orders.write_text(
         json.dumps({"process": "benchmark", "kind": "benchmark", "type": "custom", "host": "x", "options": options})
     )
     argv = [sys.executable, "-m", "inferlane.load.synthetic", "curl $SRT_ENDPOINT"]
     done = subprocess.run(argv, capture_output=True, text=True, env={"INFERLANE_TWIN": str(orders)}, check=False)
     assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "synthetic").glob("sa-bench_*/results_*.json"))) == 1
     assert len(server.arrivals) == 2 + 16
     assert max(server.arrivals) == 4
