@@ -39,5 +39,10 @@ def _described(fault: Exception) -> tuple[list[str], int]:
         return str(fault).splitlines(), fault.exit_code
     if isinstance(fault, OSError) and unwritable(fault):
         return [f"the output could not be written: {fault.strerror}"], EXIT_FAILED
+    from inferlane.running.limits import shortage
+
+    line = shortage(fault, forking=True)
+    if line is not None:
+        return [line], EXIT_FAILED
     text = " ".join(str(fault).split())
     return [f"{type(fault).__name__}: {text}; run with --debug for a traceback"], EXIT_FAILED

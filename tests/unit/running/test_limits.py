@@ -10,6 +10,7 @@ import socket
 
 import pytest
 
+from inferlane.cli.faults import tell
 from inferlane.errors import RunFault
 from inferlane.running import limits, probes
 from inferlane.running.ports import still_held
@@ -52,6 +53,15 @@ def test_to_try_again_is_a_shortage_only_where_a_process_was_to_start() -> None:
 def test_a_library_that_could_not_be_opened_is_a_shortage_too() -> None:
     assert "ulimit -n" in (limits.shortage(ImportError("x.so: Too many open files")) or "")
     assert limits.shortage(ImportError("no module named x")) is None
+
+
+@pytest.mark.parametrize(("number", "said"), [(errno.EMFILE, "out of file descriptors"), (errno.EAGAIN, "processes")])
+def test_any_command_tells_a_shortage_by_the_limit(capsys: pytest.CaptureFixture[str], number: int, said: str) -> None:
+    assert tell(OSError(number, os.strerror(number)), debug=False) == 1
+    out = capsys.readouterr().err
+    assert said in out
+    assert "ulimit" in out
+    assert "--debug" not in out
 
 
 def test_a_limit_is_lifted_as_far_as_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
