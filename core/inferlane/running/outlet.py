@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import socket
 import stat
 import time
 from collections.abc import Callable
@@ -90,8 +89,7 @@ def _sender(stream: TextIO) -> Callable[[bytes], int] | None:
     except (OSError, ValueError, AttributeError):
         return None
     if stat.S_ISSOCK(mode):
-        link = socket.socket(fileno=os.dup(fd))
-        return lambda raw: link.send(raw, socket.MSG_DONTWAIT)
+        return lambda raw: _write_if_ready(fd, raw)
     if not stat.S_ISFIFO(mode) and not (stat.S_ISCHR(mode) and os.isatty(fd)):
         return None
     with contextlib.suppress(OSError, ValueError):

@@ -44,3 +44,13 @@ def test_a_signal_has_its_name() -> None:
 def test_the_table_has_state_seconds_answer_and_last_line() -> None:
     rows = (Row("decode-0", "running", 61.2, "HTTP 503", "loading"), Row("p", "waiting", 0, "", ""))
     assert table(rows) == ["decode-0  running      61 s  HTTP 503 | loading", "p         waiting       0 s"]
+
+
+def test_what_became_of_each_process_is_told_the_culprit_first_where_not_all_fit() -> None:
+    ended = [Ended(process=f"w-{number}", state="stopped", exit_code=0, seconds=3) for number in range(40)]
+    culprit = Ended(process="decode-0", state="ended", exit_code=7, seconds=61.25)
+    cause = Cause(kind="exit", process="decode-0", message="decode-0 ended", log="/runs/r/logs/decode-0.log")
+    lines = _lines(processes=(*ended, culprit), cause=cause).splitlines()
+    assert lines[0] == "    decode-0  ended       61.2 s  exit code 7"
+    assert lines[24] == "    ... and 17 more, in run.json"
+    assert "  its log is empty: /runs/r/logs/decode-0.log" in lines
