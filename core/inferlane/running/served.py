@@ -38,6 +38,20 @@ class Served:
         told = {name.partition("@")[0] for name in found}
         return [process for process in self._before if process not in told]
 
+    def shortfall(self, found: Mapping[str, int], completed: int) -> tuple[int, str]:
+        """Of the roles whose workers all tell: the smallest number of requests served, and a sentence if that is less
+        than a client says it has ``completed``; ``(completed, "")`` if no role contradicts it.
+        """
+        least, said = completed, ""
+        for role in dict.fromkeys(upstream.role for upstream in self._upstreams):
+            processes = {upstream.process for upstream in self._upstreams if upstream.role == role}
+            mine = [count for name, count in found.items() if name.partition("@")[0] in processes]
+            told = {name.partition("@")[0] for name in found}
+            if processes <= told and processes <= self._before.keys() and sum(mine) < least:
+                least = sum(mine)
+                said = f"the benchmark counts {completed} completions, and the {role} workers' own counters {least}"
+        return least, said
+
     async def _read(self) -> dict[str, Mapping[str, float]]:
         answers = await asyncio.gather(*(counters.ask(upstream, self._timeout_s) for upstream in self._upstreams))
         pairs = zip(self._upstreams, answers, strict=True)

@@ -39,6 +39,7 @@ from inferlane.running.vitals import Vitals
 from inferlane.values import PHASES, Phase, Plan, Summary
 
 _MINUTE_S = 60.0
+_LAG_TRIES = 4
 
 
 @dataclass(frozen=True)
@@ -213,6 +214,24 @@ class Supervisor:
         for name in self._served.silent(self._counts):
             self._warn(f"{name} did not answer when the benchmark had ended; the results may be those of fewer workers")
         self._summary = await self._clients.verdict(self._settings.summarise)
+        if self._summary is not None:
+            await self._compare(self._summary)
+
+    async def _compare(self, summary: Summary) -> None:
+        """What the client counts against what the engines count; counters may lag a little."""
+        completed = summary.requests - summary.errors - summary.cancelled
+        least, contradiction = self._served.shortfall(self._counts, completed)
+        for _ in range(_LAG_TRIES):
+            if not contradiction:
+                return
+            await asyncio.sleep(0.5)
+            self._counts = await self._served.count()
+            least, contradiction = self._served.shortfall(self._counts, completed)
+        if contradiction and least <= 0:
+            message = f"{contradiction}: something else has answered"
+            raise RunEnded("failed", Cause(kind="benchmark", message=message), summary)
+        if contradiction:
+            self._warn(f"{contradiction}: something else has answered in part")
 
     def _warn(self, text: str) -> None:
         self._warnings.append(text)

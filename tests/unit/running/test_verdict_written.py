@@ -15,10 +15,9 @@ from inferlane.errors import RunFault
 from inferlane.running import aftermath, local
 from inferlane.running.directory import RunDirectory
 from inferlane.running.local import RunOptions, run_plan
-from inferlane.running.served import Served
 from inferlane.running.signals import STOPPING
 from inferlane.running.sweep import Swept
-from inferlane.testing.handmade import plan, served, shell
+from inferlane.testing.handmade import plan, shell
 
 BENCH = plan(shell("bench", "true", kind="benchmark"))
 
@@ -90,9 +89,3 @@ def test_the_guardian_says_nothing_of_a_disk_that_the_supervisor_found_full(
     monkeypatch.setattr(aftermath, "write_whole", full)
     assert not aftermath.close_run(tmp_path, 1, Swept())
     assert aftermath.close_run(tmp_path, -9, Swept())
-
-
-def test_a_worker_that_no_longer_answers_at_the_end_is_named() -> None:
-    book = Served(served())
-    book._before = {"worker-0": {"": 3.0}, "worker-1": {"0": 3.0, "1": 4.0}, "worker-2": {"": 1.0}}
-    assert book.silent({"worker-0": 5, "worker-1@0": 7}) == ["worker-2"]
