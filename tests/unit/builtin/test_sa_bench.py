@@ -154,3 +154,22 @@ def test_a_missing_or_broken_result_is_not_ok(bench: Any, outputs: dict[str, str
     summary = bench.summary(outputs, **SHAPE)
     assert not summary.ok
     assert said in summary.message
+
+
+def test_warnings_of_valid_points_are_in_the_verdict(bench: Any) -> None:
+    doubtful = point(4, warnings=["the client is saturated"])
+    summary = bench.summary({"a": doubtful, "b": point(8)}, **SHAPE)
+    assert summary.ok
+    assert summary.message == "warning: concurrency 4: the client is saturated"
+
+
+@pytest.mark.parametrize("changes", [{"completed": 0, "failed": 40}, {"completed": 39}, {"sent": 41}])
+def test_a_point_that_calls_itself_valid_against_its_own_counts_is_not_ok(bench: Any, changes: dict[str, int]) -> None:
+    summary = bench.summary({"a": point(4, **changes), "b": point(8)}, **SHAPE)
+    assert not summary.ok
+    assert summary.message.startswith("concurrency 4: says it is valid, with ")
+
+
+def test_the_least_share_of_output_reaches_the_client(bench: Any, make_run: Any) -> None:
+    assert told(bench.command(make_run(), **SHAPE)).min_output_share == 0.9
+    assert told(bench.command(make_run(), **SHAPE, min_output_share=0)).min_output_share == 0
