@@ -36,7 +36,7 @@ class EventLog:
     def write(self, event: str, **fields: Any) -> None:
         """Append one event; a full disk must not end a run."""
         record = {"t": round(time.monotonic() - self._origin, 3), "wall": wall_time(), "event": event, **fields}
-        line = (self._redactor.text(json.dumps(record)) + "\n").encode()
+        line = self._redactor.content(json.dumps(record).encode()) + b"\n"
         written = 0
         try:
             written = os.write(self._handle, line)

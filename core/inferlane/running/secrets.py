@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 MASK = "***"
@@ -51,7 +52,29 @@ class Redactor:
         return text if self._pattern is None else self._pattern.sub(MASK, text)
 
     def content(self, content: bytes) -> bytes:
-        """The same for bytes in UTF-8 (others pass through unharmed)."""
+        """The same for bytes in UTF-8 (others pass through unharmed). A JSON object stays one: of a secret that is a
+        number, only texts are changed.
+        """
         if self._pattern is None:
             return content
-        return self.text(content.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+        before = content.decode(errors="surrogateescape")
+        after = self.text(before)
+        if after != before and before.startswith("{") and not _is_json(after) and _is_json(before):
+            indent = 2 if "\n" in before.rstrip() else None
+            after = json.dumps(self._inside(json.loads(before)), indent=indent) + "\n" * before.endswith("\n")
+        return after.encode(errors="surrogateescape")
+
+    def _inside(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {self.text(key): self._inside(item) for key, item in value.items()}
+        return [self._inside(item) for item in value] if isinstance(value, list) else value
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

@@ -78,3 +78,12 @@ def test_a_secret_is_taken_out_in_every_way_that_json_may_spell_it() -> None:
     redactor = Redactor([{"HF_TOKEN": secret}])
     for text in (json.dumps(secret), json.dumps(secret, ensure_ascii=False)):
         assert redactor.text(text) == '"***"'
+
+
+def test_a_secret_that_is_a_number_does_not_break_a_document() -> None:
+    redactor = Redactor([{"API_KEY": "12345"}])
+    document = {"seconds": 0.12345, "argv": ["--key=12345"], "why": "12345"}
+    for indent in (None, 2):
+        text = redactor.content(json.dumps(document, indent=indent).encode() + b"\n")
+        assert json.loads(text) == {"seconds": 0.12345, "argv": ["--key=***"], "why": "***"}
+        assert (b"\n" in text.rstrip()) is (indent is not None)
