@@ -105,7 +105,11 @@ def record_owner(run: RunDirectory, guardian: int, scratch: Path, name: str = ""
     record = {**owner_record(guardian), "supervisor": supervisor, **of_run}
     content = json.dumps(record).encode() + b"\n"
     run.write(OWNER_FILE, content)
-    write_whole(scratch / OWNER_FILE, content)
+    try:
+        write_whole(scratch / OWNER_FILE, content)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise RunFault(f"cannot write to {scratch}: {reason}; make room in {scratch.parent}") from error
 
 
 def write_files(run: RunDirectory, plan: Plan) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import os
 import stat
 from pathlib import Path
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from inferlane.errors import RunFault, UsageFault
+from inferlane.running import directory
 from inferlane.running.directory import (
     RunDirectory,
     all_runs,
@@ -137,3 +139,18 @@ def test_events_are_read_past_a_line_that_was_cut_off(tmp_path: Path) -> None:
     (event,) = read_events(path)
     assert (event["process"], event["argv"]) == ("w", ["x", "***"])
     assert event["wall"].endswith("+00:00")
+
+
+def test_a_scratch_folder_without_room_is_named_and_not_the_run_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, write = create(tmp_path, "r"), directory.write_whole
+
+    def full(path: Path, content: bytes) -> None:
+        if path.parent.name == "scratch":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(path, content)
+
+    monkeypatch.setattr(directory, "write_whole", full)
+    with pytest.raises(RunFault, match=r"cannot write to .*scratch: No space left on device; make room in"):
+        record_owner(run, os.getpid(), tmp_path / "scratch")
