@@ -107,7 +107,7 @@ def test_sigkill_of_the_guardian_leaves_nothing(start: Start) -> None:
     below = proc.descendants(run.popen.pid)
     run.kill("guardian")
     assert _gone(below, 10)
-    run.popen.communicate(timeout=5)
+    run.end(5)
     assert run.verdict()["cause"]["message"] == "the guardian process is gone"
 
 
@@ -116,7 +116,7 @@ def test_what_survives_a_sigkill_of_both_is_ended_by_the_next_run(start: Start) 
     run.wait_for("process.start", process="bench")
     run_id, below = run.folder.name, proc.descendants(run.popen.pid)
     run.kill("guardian", "supervisor")
-    run.popen.communicate(timeout=5)
+    run.end(5)
     time.sleep(0.2)
     left = carriers(run_id)
     assert left

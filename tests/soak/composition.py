@@ -25,8 +25,9 @@ BUILT_IN = (
 )
 """Faults that a process has from its start on; the others are injected at their moment."""
 
-HARMLESS = ("stubborn", "orphan", "hidden", "babble", "dies_late", "spare_dies")
-"""``hidden``: a detached child without any of our variables. ``babble``: a log that is no text."""
+HARMLESS = ("stubborn", "orphan", "hidden", "babble", "memory", "dies_late", "spare_dies")
+"""``hidden``: a detached child without any of our variables. ``babble``: a log that is no text. ``memory``: a mapped
+file in shared memory that nobody removes."""
 SLOW = ("unhealthy", "mute", "stopped", "garbage")
 """These end a run at its start deadline."""
 
@@ -100,7 +101,7 @@ def compose(seed: str, real_router: bool = False, silence: bool = True) -> Compo
         spare=dice.random() < 0.3,
     )
     faults: list[Item] = []
-    for _ in range(dice.choice((0, 1, 1, 1, 1, 2, 2))):
+    for _ in range(dice.choice((0, 0, 1, 1, 1, 1, 2, 2))):
         fault = _fault(dice, made, {item.target for item in faults})
         if fault is not None and fault.kind in SILENT and not silence:
             fault = replace(fault, kind="killed")
@@ -110,6 +111,8 @@ def compose(seed: str, real_router: bool = False, silence: bool = True) -> Compo
     free = [name for name in made.workers if name not in {item.target for item in faults}]
     if ending is not None and ending.kind.startswith("kill") and free and dice.random() < 0.7:
         faults.append(Item(dice.choice(("orphan", "hidden")), dice.choice(free), "start"))
+    if ending is not None and ending.kind.startswith("kill"):  # it may come before the run has noticed the file
+        faults = [replace(item, kind="orphan") if item.kind == "memory" else item for item in faults]
     if ending is not None and ending.kind == "kill_both":  # with both gone nobody can know whose a hidden child was
         faults = [replace(item, kind="orphan") if item.kind == "hidden" else item for item in faults]
     return _with_bench(dice, replace(made, faults=tuple(faults), ending=ending))
@@ -137,7 +140,7 @@ def _fault(dice: random.Random, made: Composition, taken: set[str]) -> Item | No
         return Item(kind, target, "start" if kind in BUILT_IN else late)
     way = dice.random()
     if way < 0.2:
-        kind = dice.choice(("stubborn", "orphan", "hidden", "babble", "dies_late"))
+        kind = dice.choice(("stubborn", "orphan", "hidden", "babble", "memory", "memory", "dies_late"))
         return Item(kind, target, "teardown" if kind == "dies_late" else "start")
     if way < 0.5:
         kind = dice.choice(_EARLY)

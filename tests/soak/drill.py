@@ -19,6 +19,7 @@ from inferlane.running import proc
 from inferlane.running.cancelling import cancel_run
 from inferlane.running.directory import RunDirectory
 from inferlane.running.outcome import EXIT_CODES
+from inferlane.running.sweep import scratch_base
 from inferlane.testing.handmade import served, shell
 from inferlane.testing.leftovers import watching
 from inferlane.testing.records import record_faults
@@ -60,14 +61,18 @@ def drill(name: str, base: Path) -> Result:
     made = compose(name, real_router(), tells_silence())
     result = Result(name, made, room=base / name.replace("/", "-"))
     assert result.room is not None
+    memory = scratch_base() / f"soak-{name.replace('/', '-')}-{os.getpid()}"
     began = time.monotonic()
     try:
         with watching() as left_by:
-            run = begin(build(made), result.room, made.grace)
+            run = begin(build(made, memory), result.room, made.grace)
             out = _happen(run, made, result)
             result.seconds = time.monotonic() - began
             _next_command(run, result)
             result.faults += left_by(run)
+            for path in memory.parent.glob(f"{memory.name}-*"):
+                result.faults.append(f"shared memory {path}")
+                path.unlink()
     except Exception as error:  # a fault of the drill must not hide that of another
         result.faults.append(f"the drill itself failed: {error!r}")
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from tests.soak.composition import SLOW, Composition
@@ -36,13 +37,13 @@ while True:
 _BENCH = {"ok": "sleep 0.3", "fail": "sleep 0.3; echo no results; exit 9", "long": "exec sleep 60"}
 
 
-def build(made: Composition) -> Plan:
-    """Workers, router, service, spare and benchmark, with their gates."""
+def build(made: Composition, memory: Path) -> Plan:
+    """Workers, router, service, spare and benchmark, with their gates. ``memory``: a path for who leaves memory."""
     nodes = tuple(Node(name=f"n{index}") for index in range(made.nodes))
     direct = made.router == "none"
     ports = {name: PUBLIC if direct and index == 0 else 6100 + index for index, name in enumerate(made.workers)}
     places = {name: nodes[index % made.nodes] for index, name in enumerate(made.workers)}
-    processes = [_worker(made, name, ports[name], places[name]) for name in made.workers]
+    processes = [_worker(made, name, ports[name], places[name], memory) for name in made.workers]
     before = "router" if made.early and not direct else "traffic"
     gates = [health(name, ports[name], places[name], before) for name in made.workers]
     endpoint = f"http://{nodes[0].host}:{PUBLIC}"
@@ -74,7 +75,7 @@ def build(made: Composition) -> Plan:
     )
 
 
-def _worker(made: Composition, name: str, port: int, node: Node) -> PlannedProcess:
+def _worker(made: Composition, name: str, port: int, node: Node, memory: Path) -> PlannedProcess:
     fault = made.fault_of(name)
     if fault in _WORDS:
         words = ("device lost",) if fault == "fatal_log" else ()
@@ -84,6 +85,8 @@ def _worker(made: Composition, name: str, port: int, node: Node) -> PlannedProce
     kinds = [item.kind for item in made.faults if item.target == name]
     options = ["health=503"] if "stopped" in kinds else list(_OPTIONS.get(fault, ()))
     options.append("on_usr1=0" if "leaves" in kinds else "on_usr1=7")
+    if fault == "memory":
+        options.append(f"memory={memory}-{name}")
     load = made.loads[int(name[1:])]
     return server(name, port, (*options, *([f"load={load}"] if load else ())), node=node)
 

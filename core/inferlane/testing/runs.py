@@ -29,6 +29,7 @@ class Running:
     mark: Path
     started: float = field(default_factory=time.monotonic)
     killed: set[str] = field(default_factory=set)
+    orphans: list[int] = field(default_factory=list)
 
     @property
     def folder(self) -> Path:
@@ -82,6 +83,10 @@ class Running:
     def end(self, seconds: float = 20) -> tuple[int, str]:
         """Its exit code and all that it wrote, once it ended."""
         out, _ = self.popen.communicate(timeout=seconds)
+        for pid in self.orphans:  # a supervisor without its guardian: it has closed its output, and is about to be gone
+            deadline = time.monotonic() + 5
+            while proc.start_time(pid) is not None and time.monotonic() < deadline:
+                time.sleep(0.01)
         return self.popen.returncode, out
 
     def cut(self) -> tuple[bool, bool]:
@@ -102,6 +107,7 @@ class Running:
         for name in whom:
             os.kill(pids[name], signal.SIGCONT if over else signal.SIGKILL)
         self.killed |= set() if over else set(whom)
+        self.orphans.append(pids["supervisor"])
         return not over
 
     def verdict(self) -> dict[str, Any]:

@@ -4,13 +4,14 @@ It answers ``/health``, ``/v1/completions`` and ``/metrics`` (``served_total``).
 ``status`` of completions, ``health`` status, ``tokens`` per completion, ``forward`` (base URLs whose completions it
 relays in turn), ``on_term`` (``ignore``, or a path that is written before it ends), ``orphan=1`` (leaves a detached
 ``sleep`` behind; ``hidden``: one without any of our variables), ``die_after`` completions, ``load`` seconds before it
-listens, ``mute=1`` (accepts, and never answers), ``babble=1`` (writes what is no text), ``on_usr1`` (exit code of its
-end on SIGUSR1, with last words).
+listens, ``mute=1`` (accepts, and never answers), ``babble=1`` (writes what is no text), ``memory`` (a path that it maps
+and leaves), ``on_usr1`` (exit code of its end on SIGUSR1, with last words).
 """
 
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -85,6 +86,7 @@ class _Handler(BaseHTTPRequestHandler):
 def main(argv: list[str]) -> None:
     """Serve until told to end."""
     options = dict(word.split("=", 1) for word in argv[2:])
+    held: list[mmap.mmap] = []
     if options.get("on_term") == "ignore":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     elif "on_term" in options:
@@ -92,6 +94,10 @@ def main(argv: list[str]) -> None:
     if "orphan" in options:
         bare = "env -i " if options["orphan"] == "hidden" else ""
         subprocess.Popen(["sh", "-c", f"{bare}setsid sh -c 'sleep 300 & exec sleep 300' &"], start_new_session=True)
+    if "memory" in options:
+        handle = os.open(options["memory"], os.O_RDWR | os.O_CREAT, 0o600)
+        os.ftruncate(handle, 1 << 20)
+        held.append(mmap.mmap(handle, 1 << 20))
     if "babble" in options:
         os.write(1, b"\xe2\x28\xa1\x1b[2J\x00\x07" + os.urandom(4096) + b"\n\xe2\x82")
     if "on_usr1" in options:

@@ -123,7 +123,7 @@ def test_a_hidden_child_does_not_outlive_one_of_the_two_that_watch(start: Start,
     run = start(served(shell("decode-0", hide), BENCH))
     run.wait_for("run.ready")
     run.kill(*killed)
-    run.popen.communicate(timeout=20)  # the supervisor holds this pipe too: both are gone now
+    run.end(20)  # the supervisor holds this pipe too: both are gone now
     assert run.verdict()["clean"]
 
 
