@@ -57,7 +57,7 @@ def test_a_worker_that_falls_silent_is_named_with_how_long_and_its_last_answer(s
     run.wait_for("process.state", process="worker-0", state="ready")
     if moment == "run.ready":
         run.wait_for("run.ready")
-    os.kill(_pid(run, "worker-0"), signal.SIGSTOP)
+    os.kill(_pid(run, "worker-0"), signal.SIGUSR2)  # it accepts, and never answers again
     code, out = run.end(30)
     cause = run.verdict()["cause"]
     assert code == 1
@@ -81,10 +81,20 @@ def test_a_worker_that_comes_back_in_time_is_no_failure(start: Start) -> None:
     assert states == ["ready", "silent", "ready"]
 
 
+def test_a_benchmark_that_somebody_holds_is_told_and_in_the_end_the_cause(start: Start) -> None:
+    run = start(served(BENCH, silence_s=4))
+    os.kill(_pid(run, "bench"), signal.SIGSTOP)
+    code, out = run.end(30)
+    assert code == 1
+    assert "warning: bench is stopped by a signal such as SIGSTOP" in out
+    assert "bench on n0 has been stopped by a signal" in run.verdict()["cause"]["message"]
+    assert run.verdict()["clean"]
+
+
 def test_without_a_limit_silence_is_only_recorded(start: Start) -> None:
     run = start(served(shell("bench", "sleep 4", kind="benchmark"), silence_s=0))
     run.wait_for("run.ready")
-    os.kill(_pid(run, "worker-0"), signal.SIGSTOP)
+    os.kill(_pid(run, "worker-0"), signal.SIGUSR2)
     run.wait_for("process.state", process="worker-0", state="silent")
     code, out = run.end(30)
     assert code == 0

@@ -50,15 +50,19 @@ class Causes:
         cause = Cause(kind=kind, process=child.name, message=message)
         return self.explain(replace(cause, signal=-code) if code < 0 else replace(cause, exit_code=code))
 
+    def of_child(self, kind: str, process: str, message: str) -> Cause:
+        """A cause that begins with the process and its node."""
+        cause = self.explain(Cause(kind=kind, process=process, message=""))
+        return replace(cause, message=f"{process} on {cause.node} {message}")
+
     def of_silence(self, process: str, seconds: float, answer: str, others: Sequence[tuple[str, float]]) -> Cause:
         """A process that was ready and is not any more, though it lives; ``others``: who else is silent."""
-        cause = self.explain(Cause(kind="wedged", process=process, message=""))
         also = f"; silent too: {', '.join(name for name, _ in others[:8])}" if others else ""
         message = (
-            f"{process} on {cause.node} was ready, and for {seconds:.0f} s it has neither held its checks nor written "
-            f"anything new, though it runs; last answer: {answer}{also}"
+            f"was ready, and for {seconds:.0f} s it has neither held its checks nor written anything new, though it "
+            f"runs; last answer: {answer}{also}"
         )
-        return replace(cause, message=message)
+        return self.of_child("wedged", process, message)
 
 
 def exit_line(child: Child) -> str:

@@ -29,10 +29,10 @@ from inferlane.running.judge import JudgePlugin
 from inferlane.running.limits import FileLimit, told
 from inferlane.running.logwatch import LogRoom
 from inferlane.running.outcome import Cause, RunEnded, VerdictWord
-from inferlane.running.progress import Progress, probed_paths
 from inferlane.running.report import Reporter
 from inferlane.running.served import Served
 from inferlane.running.signals import SignalFlags
+from inferlane.running.silence import Silence
 from inferlane.running.spawn import Children, spawn
 from inferlane.running.teardown import Teardown
 from inferlane.running.vitals import Vitals
@@ -95,12 +95,12 @@ class Supervisor:
         self.children = Children()
         self._vitals = Vitals(events.write)
         self._deadline = Deadline(plan.start_timeout_s, self._vitals, reporter.line, events.write)
-        self._progress = Progress(probed_paths(plan))
         self.board = Board(plan, run, self.children, addresses, self._vitals)
         self._causes = Causes(plan, run)
         self._exits = Exits(self.children, self._vitals, self._causes, events, reporter.line)
         self._clients = Clients(plan, run, self.children, self._causes)
         self._gates = Gatekeeper(plan, self.board, events, settings.judge, self._causes.explain, reporter.line)
+        self._silence = Silence(plan, run, self.children, self._vitals, self._causes, self._warn)
         self._heartbeat = Heartbeat(plan, self.board, self._gates.judged)
         self._logs = LogRoom(plan, run, self._gates, reporter.line)
         self._wake = asyncio.Event()
@@ -247,7 +247,7 @@ class Supervisor:
             if self._exits.clients_done():
                 self._clients_done.set()
             self._notice_logs()
-            self._notice_silence()
+            self._silence.notice()
             self._show()
             await self._pause(tick)
 
@@ -275,15 +275,6 @@ class Supervisor:
                 kind="gate" if gate else "fatal_log", process=process, stage=gate, message=f"{process}: {what}: {line}"
             )
             raise RunEnded("failed", self._causes.explain(cause))
-
-    def _notice_silence(self) -> None:
-        for name in self._vitals.waiting():
-            if self._progress.moved(self._run.log(name)):
-                self._vitals.progressed(name)
-        wedged = self._vitals.wedged(self._plan.silence_s) if self._plan.silence_s else ()
-        if wedged:
-            name, seconds = wedged[0]
-            raise RunEnded("failed", self._causes.of_silence(name, seconds, self._vitals.answer(name), wedged[1:]))
 
     def _show(self) -> None:
         self._settings.upkeep()

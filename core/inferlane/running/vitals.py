@@ -21,8 +21,8 @@ Record = Callable[..., Any]
 @dataclass
 class _Life:
     state: State
-    since: float = field(default_factory=time.monotonic)
-    moved: float = field(default_factory=time.monotonic)
+    since: float
+    moved: float
     answer: str = ""
     failing: set[int] = field(default_factory=set)  # identities: a check may hold what has no hash
 
@@ -39,7 +39,8 @@ class Vitals:
 
     def begin(self, process: str, checked: bool) -> None:
         """It was started; ``checked``: some check looks at it."""
-        self._lives[process] = _Life("starting" if checked else "running")
+        now = time.monotonic()
+        self._lives[process] = _Life("starting" if checked else "running", since=now, moved=now)
 
     def end(self, process: str) -> None:
         """It has ended, or was told to: nothing is expected of it any more."""
