@@ -56,7 +56,8 @@ def test_what_comes_after_the_first_signal_does_not_change_the_verdict(start: St
     run.wait_for("run.ready")
     run.popen.send_signal(signal.SIGINT)
     run.wait_for("teardown.start")
-    run.popen.send_signal(signal.SIGHUP)
+    time.sleep(0.3)
+    run.popen.send_signal(signal.SIGTERM)
     ends(run, "interrupted", "signal")
 
 
