@@ -47,7 +47,7 @@ class Canary:
         self._before: dict[str, Mapping[str, float]] = {}
         self._served: dict[str, set[str]] = {}
         self.tries = 0
-        self._in_a_row = self._longest_row = 0
+        self._unseen = self._in_a_row = self._longest_row = 0
         self._last = "no completion was tried"
         self._said = ""
 
@@ -64,7 +64,7 @@ class Canary:
             reply = await self._complete_once(limit)
             self._last = no_completion(reply)
             if self._last:
-                self._in_a_row = 0
+                self._in_a_row = self._unseen = 0
                 self._tell()
                 unknown = unknown + 1 if reply.status == 404 else 0
                 if reply.status in NEVER_HEALS or unknown >= _UNKNOWN_IS_FINAL:
@@ -73,6 +73,9 @@ class Canary:
                 pause = min(pause * 1.5, _LONGEST_PAUSE_S)
                 continue
             pause, unknown = 0.5, 0
+            self._unseen += 1
+            if self._unseen < self._stride():
+                continue
             if await self._look():
                 quiet, limit = 0, min(deadline, time.monotonic() + self._patience)
             else:
@@ -96,8 +99,9 @@ class Canary:
                 self._served[_key(upstream)] = set()
 
     async def _look(self) -> bool:
-        """Count a success and see who has served by now; ``True`` if that is better than ever before."""
-        self._in_a_row += 1
+        """Count the successes and see who has served by now; ``True`` if that is better than ever before."""
+        self._in_a_row += self._unseen
+        self._unseen = 0
         better = self._in_a_row > self._longest_row and self._untold()
         self._longest_row = max(self._longest_row, self._in_a_row)
         before = sum(map(len, self._served.values()))
@@ -106,6 +110,11 @@ class Canary:
         for upstream, count in zip(waiting, counts, strict=True):
             self._served[_key(upstream)] |= grown(self._before[_key(upstream)], count or {})
         return better or sum(map(len, self._served.values())) > before
+
+    def _stride(self) -> int:
+        """Completions until the next look: asking many counters after each one would cost more than the completions."""
+        missing = sum(_expected(up) - len(self._served[_key(up)]) for up in self._plan.upstreams if self._waits(up))
+        return max(1, missing // 2)
 
     def _waits(self, upstream: PlannedUpstream) -> bool:
         served = self._served.get(_key(upstream))

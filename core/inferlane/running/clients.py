@@ -48,6 +48,8 @@ class Clients:
 
     def so_far(self, summarise: Summarise | None) -> Summary | None:
         """What is there of the results of a benchmark that the run did not outlast; never ``ok``."""
+        if not any(process.kind == "benchmark" for process in self._plan.processes):
+            return None
         summary, _ = self._summarised(summarise)
         return None if summary is None else replace(summary, ok=False)
 

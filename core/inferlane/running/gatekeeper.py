@@ -15,11 +15,10 @@ from inferlane.running.events import EventLog
 from inferlane.running.followed import LogWatch
 from inferlane.running.judge import JudgePlugin, judge_http, judge_plugin, judge_tcp
 from inferlane.running.outcome import Cause, RunEnded
+from inferlane.running.pace import Pace
 from inferlane.values import Check, FileCheck, Gate, HttpCheck, LogCheck, Plan, Reply, TcpCheck, Verdict
 
 _AT_ONCE = 64
-_FIRST_PAUSE_S = 0.1  # what is ready at once is not made to wait
-_EASY = 100  # checks that one interval takes without stretching
 
 
 class Gatekeeper:
@@ -49,10 +48,7 @@ class Gatekeeper:
                 if isinstance(check, LogCheck):
                     self.watches.setdefault(check, LogWatch(check))
             self.fails[gate.name] = [LogWatch(check) for check in gate.fail_on]
-        checks = sum(len(gate.checks) for gate in plan.gates)
-        stretch = max(1.0, checks / _EASY)
-        self._interval = min(plan.probe_interval_s, 1.0) * stretch
-        self._first_pause = min(_FIRST_PAUSE_S * stretch, self._interval)
+        self._pace = Pace(min(plan.probe_interval_s, 1.0))
 
     async def open(self, phase: str, deadline: Deadline) -> None:
         """Wait for every gate before ``phase``. Raises ``RunEnded`` when there is no more time, or no more hope."""
@@ -70,8 +66,9 @@ class Gatekeeper:
     async def _hold(self, gate: Gate, deadline: Deadline) -> None:
         own = time.monotonic() + gate.timeout_s if gate.timeout_s is not None else math.inf
         waiting = list(gate.checks)
-        pause = self._first_pause
+        tries = 0
         self._closed.add(gate.name)
+        self._pace.begin(len(gate.checks))
         self._events.write("gate.wait", gate=gate.name, before=gate.before)
         while True:
             now = time.monotonic()
@@ -84,10 +81,11 @@ class Gatekeeper:
             if not waiting:
                 break
             self._judge_wait(gate, waiting, verdicts, own, deadline)
-            await asyncio.sleep(max(0.0, min(pause, until - time.monotonic())))
-            pause = min(pause * 1.3, self._interval)
+            await self._pace.rest(tries, until - time.monotonic())
+            tries += 1
         self.fails[gate.name] = []
         self._closed.discard(gate.name)
+        self._pace.end(len(gate.checks))
         self._events.write("gate.open", gate=gate.name, before=gate.before)
         self._say(f"gate {gate.name}: holds")
 

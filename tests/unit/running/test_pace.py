@@ -1,0 +1,59 @@
+"""How often gates probe."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from inferlane.running.pace import Pace
+
+
+def _rested(pace: Pace, tries: int, limit: float = 60.0) -> float:
+    async def rest() -> float:
+        begin = time.monotonic()
+        await pace.rest(tries, limit)
+        return time.monotonic() - begin
+
+    return asyncio.run(rest())
+
+
+def test_the_first_rests_are_short_and_later_ones_as_long_as_the_interval() -> None:
+    pace = Pace(0.4)
+    pace.begin(1)
+    assert 0.1 <= _rested(pace, 0) < 0.3
+    assert 0.4 <= _rested(pace, 50) < 0.8
+
+
+def test_many_rest_longer_and_fewer_shorter_again() -> None:
+    pace = Pace(0.2)
+    pace.begin(300)
+    assert 0.6 <= _rested(pace, 50) < 1.0
+    pace.end(250)
+    assert 0.2 <= _rested(pace, 50) < 0.4
+
+
+def test_nobody_rests_beyond_its_limit() -> None:
+    assert _rested(Pace(5.0), 50, limit=0.05) < 1.0
+    assert _rested(Pace(5.0), 50, limit=-1.0) < 0.5
+
+
+def test_where_one_is_ready_all_others_look_again_soon_but_not_again_and_again() -> None:
+    pace = Pace(1.0)
+
+    async def waits() -> list[float]:
+        pace.begin(400)
+        begin = time.monotonic()
+        first = [asyncio.create_task(pace.rest(50, 60.0)) for _ in range(50)]
+        await asyncio.sleep(0.05)
+        pace.end(1)
+        await asyncio.gather(*first)
+        woken = time.monotonic() - begin
+        second = asyncio.create_task(pace.rest(50, 60.0))
+        await asyncio.sleep(0.05)
+        pace.end(1)
+        await second
+        return [woken, time.monotonic() - begin - woken]
+
+    woken, again = asyncio.run(waits())
+    assert woken < 2.0
+    assert again > 2.0
