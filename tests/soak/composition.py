@@ -28,7 +28,7 @@ BUILT_IN = (
 HARMLESS = ("stubborn", "orphan", "hidden", "babble", "memory", "dies_late", "spare_dies")
 """``hidden``: a detached child without any of our variables. ``babble``: a log that is no text. ``memory``: a mapped
 file in shared memory that nobody removes."""
-SLOW = ("unhealthy", "mute", "stopped", "garbage")
+SLOW = ("unhealthy", "mute", "garbage")
 """These end a run at its start deadline."""
 
 SILENT = ("wedged", "falls_mute")

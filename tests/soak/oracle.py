@@ -38,7 +38,16 @@ _WORDS = {
 _NEVER = ("exit3", "exit0", "crash", "fatal_log", "no_program", "unhealthy", "mute")
 
 # What happens in one of these spans may overtake each other; what belongs to a later one cannot come first.
-_SPANS = {"start": 0.0, "loading": 0.0, "deadline": 1.0, "ready": 2.0, "traffic": 2.0, "end": 3.0, "silence": 4.0}
+_SPANS = {
+    "start": 0.0,
+    "loading": 0.0,
+    "held": 0.5,
+    "deadline": 1.0,
+    "ready": 2.0,
+    "traffic": 2.0,
+    "end": 3.0,
+    "silence": 4.0,
+}
 
 
 def allowed(made: Composition, in_time: Collection[Item], killed: Collection[str]) -> set[Outcome]:
@@ -69,6 +78,8 @@ def _of_fault(made: Composition, item: Item) -> tuple[float, Outcome] | None:
         return None if _never_healthy(made) else (_SPANS["deadline"], Outcome("not_ready", "deadline", "w0"))
     if item.kind in SLOW:
         return _SPANS["deadline"], Outcome("not_ready", "deadline", item.target)
+    if item.kind == "stopped":
+        return _SPANS["held"], Outcome("failed", "wedged", item.target)
     if item.kind in SILENT:
         return _SPANS["silence"], Outcome("failed", "wedged", item.target)
     kind = "fatal_log" if item.kind == "fatal_log" else "exit"
