@@ -27,7 +27,7 @@ class Pace:
         self._waiting += checks
 
     def end(self, checks: int) -> None:
-        """So many hold now. Where one is ready others may be, so all who rest are woken, but at most once in an interval."""
+        """So many hold. Where one is ready others may be: all who rest are woken, but at most once in an interval."""
         self._waiting -= checks
         if time.monotonic() - self._rung >= self._stretched(self._interval_s):
             self._rung = time.monotonic()

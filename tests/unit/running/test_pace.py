@@ -8,8 +8,11 @@ import time
 from inferlane.running.pace import Pace
 
 
-def _rested(pace: Pace, tries: int, limit: float = 60.0) -> float:
+def _rested(interval: float, tries: int, waiting: int = 1, limit: float = 60.0) -> float:
     async def rest() -> float:
+        pace = Pace(interval)
+        pace.begin(waiting + 7)
+        pace.end(7)
         begin = time.monotonic()
         await pace.rest(tries, limit)
         return time.monotonic() - begin
@@ -18,23 +21,18 @@ def _rested(pace: Pace, tries: int, limit: float = 60.0) -> float:
 
 
 def test_the_first_rests_are_short_and_later_ones_as_long_as_the_interval() -> None:
-    pace = Pace(0.4)
-    pace.begin(1)
-    assert 0.1 <= _rested(pace, 0) < 0.3
-    assert 0.4 <= _rested(pace, 50) < 0.8
+    assert 0.1 <= _rested(0.4, 0) < 0.3
+    assert 0.4 <= _rested(0.4, 50) < 0.8
 
 
 def test_many_rest_longer_and_fewer_shorter_again() -> None:
-    pace = Pace(0.2)
-    pace.begin(300)
-    assert 0.6 <= _rested(pace, 50) < 1.0
-    pace.end(250)
-    assert 0.2 <= _rested(pace, 50) < 0.4
+    assert 0.6 <= _rested(0.2, 50, waiting=300) < 1.0
+    assert 0.2 <= _rested(0.2, 50, waiting=50) < 0.5
 
 
 def test_nobody_rests_beyond_its_limit() -> None:
-    assert _rested(Pace(5.0), 50, limit=0.05) < 1.0
-    assert _rested(Pace(5.0), 50, limit=-1.0) < 0.5
+    assert _rested(5.0, 50, limit=0.05) < 1.0
+    assert _rested(5.0, 50, limit=-1.0) < 0.5
 
 
 def test_where_one_is_ready_all_others_look_again_soon_but_not_again_and_again() -> None:
