@@ -10,7 +10,7 @@ import msgspec
 from inferlane.errors import EXIT_FAILED
 from inferlane.running import shm
 from inferlane.running.directory import RunDirectory
-from inferlane.running.events import wall_time
+from inferlane.running.events import read_events, wall_time
 from inferlane.running.files import write_whole
 from inferlane.running.outcome import Cause, Outcome
 from inferlane.running.space import release
@@ -40,7 +40,7 @@ def close_run(folder: Path, code: int, swept: Swept) -> bool:
         clean=not swept.left,
         cause=Cause(
             kind="supervisor",
-            message=f"supervisor was {reason}",
+            message=f"supervisor was {reason}{_known_cause(folder)}",
             exit_code=code if code >= 0 else None,
             signal=-code if code < 0 else None,
         ),
@@ -54,3 +54,11 @@ def close_run(folder: Path, code: int, swept: Swept) -> bool:
     except OSError:  # a full disk: the supervisor has told it, unless it was killed
         return code < 0
     return True
+
+
+def _known_cause(folder: Path) -> str:
+    """What the supervisor had found before it was killed while it ended the run."""
+    told = [
+        str(event.get("message")) for event in read_events(folder / "events.jsonl") if event["event"] == "run.cause"
+    ]
+    return f" while it ended the run; first cause: {told[0]}" if told else ""

@@ -261,10 +261,12 @@ class Supervisor:
         if not self._flags.received:
             return
         number = self._flags.received[0]
-        orphaned = self._settings.guardian not in (None, os.getppid())
-        message = "the guardian process is gone" if orphaned else f"stopped by {number.name}"
+        message = "the guardian process is gone" if self._orphaned() else f"stopped by {number.name}"
         verdict: VerdictWord = "interrupted" if number == signal.SIGINT else "terminated"
         raise RunEnded(verdict, Cause(kind="signal", signal=int(number), message=message))
+
+    def _orphaned(self) -> bool:
+        return self._settings.guardian not in (None, os.getppid())
 
     def _notice_logs(self) -> None:
         found = self._logs.read()
@@ -287,6 +289,7 @@ class Supervisor:
     # -- the end ---------------------------------------------------------------------------------------------------
 
     async def _tear_down(self, verdict: VerdictWord) -> None:
+        orphaned = self._orphaned()
         self._events.write("teardown.start", verdict=verdict)
         calm = self._flags.calm_until() if verdict in ("interrupted", "terminated") else time.monotonic()
         teardown = Teardown(self.children, self._settings.grace_s, lambda seconds: wait(seconds))
@@ -294,7 +297,7 @@ class Supervisor:
         async def wait(seconds: float) -> None:
             await self._pause(seconds)
             self._exits.after_the_end(failed=verdict != "success")
-            if self._flags.pressed_after(calm):
+            if self._flags.pressed_after(calm) or (self._orphaned() and not orphaned):
                 teardown.hurry()
 
         await teardown.run(failed=verdict in ("failed", "not_ready"))

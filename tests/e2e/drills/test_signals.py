@@ -84,3 +84,18 @@ def test_a_sigkill_of_the_guardian_in_the_teardown_leaves_nothing(start: Start, 
     run.wait_for("teardown.start")
     run.kill("guardian")
     ends(run, "interrupted", "signal")
+
+
+def test_a_supervisor_killed_in_the_teardown_leaves_its_first_cause_in_the_verdict(start: Start) -> None:
+    worker = shell("decode-0", "sleep 1; echo last words; exit 7")
+    run = start(served(BENCH, worker, options=("on_term=ignore",)), grace=60)
+    run.wait_for("teardown.start")
+    run.kill("supervisor")
+    code, _ = run.end()
+    message = run.verdict()["cause"]["message"]
+    assert code == 1
+    assert (
+        "killed by signal 9 while it ended the run; first cause: decode-0 on n0 ended by itself with exit code 7"
+        in message
+    )
+    assert run.verdict()["clean"]
