@@ -16,7 +16,7 @@ run: setup        ## the quickstart recipe, end to end
 	$(BIN)/inferlane run examples/quickstart.yaml
 
 test: setup       ## all tests that need nothing but this checkout
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 4
 
 SOAK   ?= 200
 soak: setup       ## random drills in a row: SOAK=20 how many, SEED=... which, ONLY=... one of them, PARALLEL=1

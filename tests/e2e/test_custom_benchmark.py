@@ -39,9 +39,29 @@ def leaving(counts: str, rest: str = "") -> str:
     return f"mkdir -p $SRT_RESULT_DIR/bench && echo '{counts}' > $SRT_RESULT_DIR/bench/a.json{rest}"
 
 
+ASKING = """python3 - <<'END'
+import json, os, urllib.request
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+body = {"model": os.environ["SRT_MODEL_NAME"], "prompt": "one two", "max_tokens": 8}
+for _ in range(5):
+    url, head = os.environ["SRT_ENDPOINT"] + "/v1/completions", {"Content-Type": "application/json"}
+    opener.open(urllib.request.Request(url, json.dumps(body).encode(), head), timeout=30).read()
+END
+"""
+
+FIVE = '{"completed": 5, "num_prompts": 5, "total_output_tokens": 40}'
+
+
 def test_a_client_that_leaves_its_results_is_a_success_with_its_counts(tmp_path: Path) -> None:
-    code, verdict = ended(tmp_path, "run", leaving('{"completed": 5, "num_prompts": 5, "total_output_tokens": 40}'))
+    code, verdict = ended(tmp_path, "run", ASKING + leaving(FIVE))
     assert (code, verdict["summary"]["ok"], verdict["summary"]["requests"]) == (0, True, 5)
+    assert verdict["served"] == {"agg-0": 5}
+
+
+def test_a_client_that_claims_what_no_worker_served_is_none(tmp_path: Path) -> None:
+    code, verdict = ended(tmp_path, "run", leaving(FIVE))
+    assert code == 1
+    assert "the benchmark counts 5 completions, and the agg workers' own counters 0" in verdict["cause"]["message"]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,14 @@ def seen(run: Any, path: Path) -> None:
     run.pid("leaver")
     scratch = Path(json.loads((run.folder / "owner.json").read_bytes())["scratch"])
     record = scratch / shm.RECORD
-    run.until(lambda: path.exists() and path.stat().st_ino in {item.key.inode for item in shm.recorded(record)}, "seen")
+    run.until(
+        lambda: (
+            path.exists()
+            and path.stat().st_size
+            and path.stat().st_ino in {item.key.inode for item in shm.recorded(record)}
+        ),
+        "seen",
+    )
 
 
 def killed_worker(run: Any) -> None:

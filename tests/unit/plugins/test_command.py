@@ -28,8 +28,10 @@ def test_help_and_version_import_nothing_of_weight(option: str) -> None:
     assert heavy & loaded == set()
     assert {name for name in loaded if name.startswith("inferlane.")} == {
         "inferlane.cli",
+        "inferlane.cli.documents",
         "inferlane.cli.lazy",
         "inferlane.cli.main",
+        "inferlane.cli.streams",
         "inferlane.errors",
     }
 
