@@ -118,7 +118,7 @@ def test_memory_is_removed_after_a_sigkill_of_either_guard(start: Start, path: P
     run = start(plan(leaver("closed", str(path))))
     seen(run, path)
     run.kill(whom)
-    run.popen.communicate(timeout=20)
+    run.end(20)
     run.until(lambda: (run.folder / "run.json").exists(), "verdict") if whom == "guardian" else None
     assert not path.exists()
     assert run.verdict()["memory"] == [f"{path} (1 MiB)"]
@@ -128,7 +128,7 @@ def test_memory_is_removed_by_the_next_run_after_a_sigkill_of_both(start: Start,
     run = start(plan(leaver("file", str(path))))
     seen(run, path)
     run.kill("guardian", "supervisor")
-    run.popen.communicate(timeout=20)
+    run.end(20)
     assert path.exists()
     start(served(QUICK)).end()  # by this run, or by any other on this machine that began since
     assert not path.exists()
@@ -179,7 +179,7 @@ def test_no_process_escapes(start: Start, what: tuple[str, ...], end: str) -> No
         run.popen.send_signal(signal.SIGINT)
     elif end != "normal":
         run.kill(end)
-    run.popen.communicate(timeout=30)
+    run.end(30)
     run.until(lambda: (run.folder / "run.json").exists(), "verdict") if end == "guardian" else None
     tree.wait_until_gone({pid: start for pid in below if (start := proc.start_time(pid)) is not None}, 10)
     assert [pid for pid in below if proc.start_time(pid) is not None] == []
@@ -195,7 +195,7 @@ def test_the_next_run_ends_what_cleared_its_environment_before_a_sigkill_of_both
     time.sleep(1.5)  # a look
     below = proc.descendants(run.popen.pid)
     run.kill("guardian", "supervisor")
-    run.popen.communicate(timeout=20)
+    run.end(20)
     start(served(QUICK)).end()  # by this run, or by any other on this machine that began since
     assert [pid for pid in below if proc.start_time(pid) is not None] == []
 

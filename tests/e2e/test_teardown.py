@@ -101,7 +101,7 @@ def test_a_sigkill_of_the_guardian_during_the_end_still_leaves_a_verdict_and_not
     run.popen.send_signal(signal.SIGINT)
     run.wait_for("teardown.start")
     run.kill("guardian")
-    run.popen.communicate(timeout=20)
+    run.end(20)
     tree.wait_until_gone(below, 15)
     assert [pid for pid in below if proc.start_time(pid) == below[pid]] == []
     assert run.verdict()["verdict"] == "interrupted"
