@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from inferlane.api import LauncherConfig, LauncherSpec, Plan, hookimpl
+from inferlane.api import LauncherConfig, LauncherSpec, hookimpl
 
 PLUGIN_API = 1
 
@@ -19,13 +20,13 @@ class LocalConfig(LauncherConfig):
 
 
 class LocalLauncher:
-    """Acts by :func:`inferlane.running.local.run_plan`, which is imported when it is needed."""
+    """Acts by :func:`inferlane.running.start.on_this_machine`, which is imported when it is needed."""
 
-    def run(self, plan: Plan, options: Any, hooks: Any = None, rehearsal: Mapping[str, Any] | None = None) -> int:
-        """Run an unbound plan to its end and return the exit code."""
-        from inferlane.running.local import run_plan
+    def start(self, wish: Any, prepared: Any, announce: Callable[[Path], None]) -> int:
+        """Run it to its end and return the exit code."""
+        from inferlane.running.start import on_this_machine
 
-        return run_plan(plan, options, hooks, rehearsal)
+        return on_this_machine(wish, prepared, announce)
 
 
 @hookimpl

@@ -16,8 +16,10 @@ def inferlane_launchers() -> Sequence[LauncherSpec]:
 
 @hookspec(firstresult=True)
 def inferlane_launcher(launcher: LauncherConfig) -> Any:
-    """An object with ``run(plan, options, hooks, rehearsal) -> int``, see ``inferlane.builtin.local_launcher``.
+    """An object with ``start(wish, prepared, announce) -> int``: run what was asked for and return the exit code.
 
-    The one hook that answers with behaviour. This version of the core runs on one machine and calls the type ``local``
-    only; the contract of launchers is not settled.
+    ``wish``: the command line (:class:`inferlane.running.start.Wish`). ``prepared``: recipe, cluster file and plugins
+    (:class:`inferlane.preparation.Prepared`). ``announce(folder)``: tells the guardian which run folder to close should
+    this process be killed; only for a run that dies with it. Faults raise ``InferlaneError``. The one hook that answers
+    with behaviour; its contract may still change.
     """

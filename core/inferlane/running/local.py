@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from inferlane.running.clients import Summarise
 from inferlane.running.directory import RunDirectory
 from inferlane.running.environment import environments, proxies_asked_for, revealed
 from inferlane.running.events import EventLog, wall_time
+from inferlane.running.ground import Ground, ThisMachine
 from inferlane.running.housekeeping import Housekeeping, signals_again
 from inferlane.running.judge import JudgePlugin
 from inferlane.running.limits import check_file_limit, lift_file_limit, refuse_shortage
@@ -91,7 +92,7 @@ def run_plan(
         _tell_swept(show, sweep_dead_runs())
         for name in proxies_asked_for(options.pass_environment):
             show.line(f"note: {name} of pass_environment is never passed on; set it in the recipe's environment")
-        return _LocalRun(plan, options, hooks or Hooks(), rehearsal, show, flags).run()
+        return LocalRun(plan, options, hooks or Hooks(), rehearsal, show, flags).run()
     except OSError as error:
         refuse_shortage(error)
         raise
@@ -99,8 +100,12 @@ def run_plan(
         show.close()
 
 
-class _LocalRun:
-    """One run: what is made for it is removed by it."""
+class LocalRun:
+    """One run on this machine: what is made for it is removed by it.
+
+    What depends on the place is in methods of its own, which a run in another place replaces: ``run``, ``table``,
+    ``taken``, ``look_around``, ``ground``, ``own_addresses``, ``last_look``.
+    """
 
     def __init__(
         self,
@@ -132,18 +137,18 @@ class _LocalRun:
                 raise RunFault(unwritten(run.path, error)) from error
             if self._options.announce is not None:
                 self._options.announce(run.path)
-            return self._in(run, scratch, addresses.node_addresses(self._plan, slots))
+            return self.inside(run, scratch, addresses.node_addresses(self._plan, slots))
         finally:
             slots.release()  # before what needs file descriptors
             addresses.remove_dirs(scratch)
 
-    def _in(self, run: RunDirectory, scratch: Path, known: Mapping[str, str]) -> int:
+    def inside(self, run: RunDirectory, scratch: Path, known: Mapping[str, str]) -> int:
+        """From the addresses of the nodes to the verdict."""
         try:
             check_file_limit()
             bound = self._bound(run, scratch, known)
             prepared = environments(bound, self._options.environ, self._options.pass_environment, run.id, run.path)
-            preflight.check_needs(bound, prepared)
-            addresses.make_dirs(bound, scratch)
+            self.look_around(bound, prepared, scratch)
             hidden = {name: word for name, word in self._options.environ.items() if name.startswith(SECRET_PREFIX)}
             redactor = Redactor([hidden, *prepared.values(), *(process.env for process in bound.processes)])
             self._show.redactor = redactor
@@ -165,11 +170,11 @@ class _LocalRun:
             events.write("run.start", id=run.id, processes=len(bound.processes), endpoint=bound.endpoint)
             upkeep = Upkeep(bound, run, redactor.values, self._show.line)
             supervisor = self._supervisor(bound, run, prepared, known, events, upkeep.tick)
-            house = Housekeeping(scratch, known.values())
+            house = Housekeeping(scratch, self.own_addresses(known))
             ending = asyncio.run(house.attend(supervisor.supervise()))
             self._flags.install()  # the loop is gone, and with it its handlers; the verdict is still to come
             signals_again()
-            swept = house.settle(last_look(run.id))
+            swept = house.settle(self.last_look(run.id))
             ending = replace(ending, warnings=(*ending.warnings, *house.warnings(), *upkeep.finish()))
             ending = upkeep.judged(ending, events.lost)
             release(run)
@@ -186,22 +191,47 @@ class _LocalRun:
     def _bound(self, run: RunDirectory, scratch: Path, known: Mapping[str, str]) -> Plan:
         folders = {"logs": run.logs, "files": run.files, "results": run.results, "dir": run.path}
         of_run = {name: str(folder) for name, folder in folders.items()} | {"id": run.id, "python": sys.executable}
-        words = self._options.devices or tuple(str(position) for position in range(self._plan.gpus_per_node))
-        table = {**addresses.known_tokens(known, words, scratch, of_run), **self._options.tokens}
+        table = {**self.table(known, scratch, of_run), **self._options.tokens}
         bound = bind(self._plan, table)
-        found = addresses.listeners()
-        preflight.check_public_port(bound, found)
-        in_use, clashes = preflight.taken_ports(bound, known, found)
+        in_use, clashes = self.taken(bound, known)
         if clashes and self._hooks.replan is not None:
             self._show.line(f"planning again: {clashes[0]}")
             plan = self._hooks.replan(in_use)
             bound = bind(_without_benchmark(plan) if self._options.serve else plan, table)
-            _, clashes = preflight.taken_ports(bound, known, found)
+            _, clashes = self.taken(bound, known)
         if clashes:
             raise RunFault("\n".join(clashes))
         preflight.check_bound(bound)
         preflight.check_patterns(bound)
         return bound
+
+    def table(self, known: Mapping[str, str], scratch: Path, of_run: Mapping[str, str]) -> Mapping[str, str]:
+        """The value of each token of the plan."""
+        words = self._options.devices or tuple(str(position) for position in range(self._plan.gpus_per_node))
+        return addresses.known_tokens(known, words, scratch, of_run)
+
+    def taken(self, bound: Plan, known: Mapping[str, str]) -> tuple[dict[str, tuple[int, ...]], list[str]]:
+        """Ports in use per node, and a line for each block of the plan that wants one of them."""
+        found = addresses.listeners()
+        preflight.check_public_port(bound, found)
+        return preflight.taken_ports(bound, known, found)
+
+    def look_around(self, bound: Plan, prepared: Mapping[str, Mapping[str, str]], scratch: Path) -> None:
+        """Check what processes need of their nodes, and make their folders there."""
+        preflight.check_needs(bound, prepared)
+        addresses.make_dirs(bound, scratch)
+
+    def ground(self) -> Ground:
+        """Where processes run."""
+        return ThisMachine(self._files)
+
+    def own_addresses(self, known: Mapping[str, str]) -> Collection[str]:
+        """Addresses of this machine that belong to nobody but this run."""
+        return known.values()
+
+    def last_look(self, run_id: str) -> Swept:
+        """End what is left of the run."""
+        return last_look(run_id)
 
     def _write(self, run: RunDirectory, bound: Plan, redactor: Redactor) -> None:
         directory.write_orders(run, self._hooks.orders(bound) if self._hooks.orders else {})
@@ -222,7 +252,7 @@ class _LocalRun:
             grace_s=self._options.grace_s,
             patience_s=self._options.patience_s,
             guardian=self._options.guardian,
-            files=self._files,
+            ground=self.ground(),
             summarise=self._hooks.summarise,
             judge=self._hooks.judge,
             upkeep=upkeep,

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -49,9 +49,16 @@ class Child:
                 return
 
 
-def spawn(process: PlannedProcess, env: Mapping[str, str], log: Path, files: tuple[int, int] | None = None) -> Child:
-    """Start one process. Call it from the main thread only: the kernel ends the child when the spawning *thread* ends.
-    ``files``: the limit of open files that it gets, soft and hard; else ours.
+def spawn(
+    process: PlannedProcess,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    log: Path,
+    files: tuple[int, int] | None = None,
+) -> Child:
+    """Start one process, by its own command line or by one that brings it to its place. ``files``: the limit of open
+    files that it gets, soft and hard; else ours. Call it from the main thread only: the kernel ends the child when the
+    spawning *thread* ends.
 
     Raises ``RunFault`` if the program cannot be started.
     """
@@ -59,7 +66,7 @@ def spawn(process: PlannedProcess, env: Mapping[str, str], log: Path, files: tup
     with _opened(log, process.name) as out:
         try:
             popen = subprocess.Popen(
-                process.argv,
+                argv,
                 env=dict(env),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -69,7 +76,7 @@ def spawn(process: PlannedProcess, env: Mapping[str, str], log: Path, files: tup
             )
         except (OSError, ValueError) as error:
             reason = shortage(error, forking=True) or (error.strerror if isinstance(error, OSError) else error)
-            raise RunFault(f"{process.name}: cannot start {process.argv[0]!r}: {reason}") from error
+            raise RunFault(f"{process.name}: cannot start {argv[0]!r}: {reason}") from error
     return Child(process=process, pid=popen.pid, log=log, started=time.monotonic(), popen=popen)
 
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -21,16 +20,15 @@ from inferlane.plugins import Plugins
 from inferlane.preparation import Prepared, Request, prepare
 from inferlane.rehearsal import Programs, RehearsalOptions, orders, rehearse, scale_down
 from inferlane.running.devices import Pool, device_pool
-from inferlane.running.local import Hooks, RunOptions
+from inferlane.running.local import Hooks, RunOptions, run_plan
 from inferlane.running.preflight import host_memory
 from inferlane.running.unused import unused_line
 from inferlane.values import Plan, PluginCheck, Reply, Summary, Verdict
 
-Launch = Callable[[Plan, RunOptions, Hooks, "Mapping[str, Any] | None"], int]
-"""Runs an unbound plan to its end and returns the exit code."""
+Announce = Callable[[Path], None]
 
-_PATIENCE_S = 240.0  # a first completion may compile, and a router's circuit breaker stays open for a minute
-_REHEARSED_PATIENCE_S = 20.0
+PATIENCE_S = 240.0  # a first completion may compile, and a router's circuit breaker stays open for a minute
+REHEARSED_PATIENCE_S = 20.0
 
 VIRTUAL_MEMORY = 3 << 40
 """Bytes of host memory of each node of a rehearsal; this machine's do not matter there."""
@@ -39,7 +37,7 @@ VIRTUAL_MEMORY = 3 << 40
 @dataclass(frozen=True)
 class Wish:
     """The command line of ``run`` and ``rehearse``. ``rehearsal``: ``None`` for a real run. ``live``: a
-    table may be refreshed on a terminal. ``guardian``: its pid.
+    table may be refreshed on a terminal. ``detach``: do not follow it. ``guardian``: its pid.
     """
 
     request: Request
@@ -51,6 +49,7 @@ class Wish:
     dry_run: bool = False
     grace_s: float = 30.0
     live: bool = True
+    detach: bool = False
     rehearsal: RehearsalOptions | None = None
     guardian: int | None = None
 
@@ -58,37 +57,34 @@ class Wish:
 def start(wish: Wish, plugins: Plugins, announce: Callable[[Path], None]) -> int:
     """Run it and return the exit code; raises ``InferlaneError`` for what stands against starting."""
     prepared = prepare(wish.request, plugins)
-    launch = choose_launcher(wish, prepared)
+    owner = prepared.plugins.launcher(name := launcher_name(wish, prepared))
+    code: int = owner.launcher(owner.parse({"type": name})).start(wish, prepared, announce)
+    return code
+
+
+def on_this_machine(wish: Wish, prepared: Prepared, announce: Announce) -> int:
+    """What the launcher ``local`` does."""
     if wish.rehearsal is None:
-        return _run(wish, prepared, launch, announce)
-    return _rehearse(wish, wish.rehearsal, prepared, launch, announce)
+        return _run(wish, prepared, announce)
+    return _rehearse(wish, wish.rehearsal, prepared, announce)
 
 
 _SCHEDULED = ("default_account", "default_partition", "default_sbatch_directives")
 
 
-def choose_launcher(wish: Wish, prepared: Prepared) -> Launch:
-    """How plans are run: ``--launcher``, else the cluster file's, else a scheduler's where the cluster file is written
-    for one (a rehearsal: never), else this machine. What stands around it here knows this machine only, so another
-    launcher is refused, and none is ever replaced by this machine in silence.
+def launcher_name(wish: Wish, prepared: Prepared) -> str:
+    """``--launcher``, else the cluster file's, else the scheduler's where that file is written for one, else this
+    machine. A rehearsal is on this machine unless told otherwise.
     """
-    name = wish.launcher or prepared.site.launcher
-    said = [key for key in _SCHEDULED if prepared.cluster.source.origin(key) is not None]
-    if name is None and said and wish.rehearsal is None:
-        place = prepared.place(f"cluster:{said[0]}")
-        raise UsageFault(
-            f"{place}: {said[0]}: this cluster file is written for a scheduler, and this version has no launcher for "
-            "one; rehearse it, or say --launcher local to run on this machine"
-        )
-    name = name or "local"
-    owner = prepared.plugins.launcher(name)
-    if name != "local":
-        raise UsageFault(f"launcher {name} cannot be used here yet; use --launcher local")
-    run: Launch = owner.launcher(owner.parse({"type": name})).run
-    return run
+    if wish.launcher:
+        return wish.launcher
+    if wish.rehearsal is not None:
+        return "local"
+    said = any(prepared.cluster.source.origin(key) is not None for key in _SCHEDULED)
+    return prepared.site.launcher or ("slurm" if said else "local")
 
 
-def _run(wish: Wish, prepared: Prepared, launch: Launch, announce: Callable[[Path], None]) -> int:
+def _run(wish: Wish, prepared: Prepared, announce: Announce) -> int:
     if prepared.resolved.unresolved:
         raise UsageFault("\n".join(prepared.lines(prepared.resolved.unresolved)))
     setup = prepared.hidden.host_setup
@@ -112,8 +108,8 @@ def _run(wish: Wish, prepared: Prepared, launch: Launch, announce: Callable[[Pat
     def replan(in_use: Mapping[str, tuple[int, ...]]) -> Plan:
         return prepared.plan(msgspec.structs.replace(shape, in_use=in_use))
 
-    hooks = Hooks(replan=replan, summarise=_summariser(prepared), judge=_judge(prepared))
-    return launch(plan, _options(wish, prepared, pool, announce), hooks, None)
+    hooks = Hooks(replan=replan, summarise=summariser_of(prepared), judge=judge_of(prepared))
+    return run_plan(plan, _options(wish, prepared, pool, announce), hooks)
 
 
 def shape_of_machine(plan: Plan, pool: Pool) -> Shape:
@@ -134,9 +130,7 @@ def _pool(wish: Wish, prepared: Prepared) -> Pool:
     return device_pool(wish.gpus, os.environ, use.config.visible_devices_env)
 
 
-def _rehearse(
-    wish: Wish, options: RehearsalOptions, prepared: Prepared, launch: Launch, announce: Callable[[Path], None]
-) -> int:
+def _rehearse(wish: Wish, options: RehearsalOptions, prepared: Prepared, announce: Announce) -> int:
     scaled = ""
     if not options.full:
         smaller, scaled = scale_down(prepared.hidden)
@@ -156,11 +150,11 @@ def _rehearse(
     hooks = Hooks(
         replan=replan,
         orders=lambda bound: orders(bound, options, prepared.hidden),
-        summarise=_summariser(prepared),
-        judge=_judge(prepared),
+        summarise=summariser_of(prepared),
+        judge=judge_of(prepared),
     )
     info = {"twins": list(swapped.twins), "real": list(swapped.real), "scaled": scaled}
-    return launch(swapped.plan, _options(wish, prepared, None, announce), hooks, info)
+    return run_plan(swapped.plan, _options(wish, prepared, None, announce), hooks, info)
 
 
 def _options(wish: Wish, prepared: Prepared, pool: Pool | None, announce: Callable[[Path], None]) -> RunOptions:
@@ -169,26 +163,26 @@ def _options(wish: Wish, prepared: Prepared, pool: Pool | None, announce: Callab
         outputs=Path(wish.output or prepared.site.output_dir or "outputs"),
         environ={**os.environ, **prepared.secrets},
         grace_s=wish.grace_s,
-        patience_s=_PATIENCE_S if wish.rehearsal is None else _REHEARSED_PATIENCE_S,
+        patience_s=PATIENCE_S if wish.rehearsal is None else REHEARSED_PATIENCE_S,
         as_json=wish.as_json,
         live=wish.live,
         serve=wish.serve,
         pass_environment=prepared.site.pass_environment,
         devices=pool.words if pool else (),
-        tokens={"run.model": _model(prepared, wish)},
+        tokens={"run.model": model_of(prepared, wish)},
         documents={"recipe.yaml": recipe},
         guardian=wish.guardian,
         announce=announce,
     )
 
 
-def _model(prepared: Prepared, wish: Wish) -> str:
+def model_of(prepared: Prepared, wish: Wish) -> str:
     """The model's path; a rehearsal needs none, so that a variable which is not set stays as its name."""
     path = fill(prepared.hidden.model.path, prepared.secrets)
     return path if wish.rehearsal is None else REFERENCE.sub(r"\1", path)
 
 
-def _summariser(prepared: Prepared) -> Callable[[Mapping[str, str]], Summary | None] | None:
+def summariser_of(prepared: Prepared) -> Callable[[Mapping[str, str]], Summary | None] | None:
     block = prepared.hidden.benchmark
     if block is None:
         return None
@@ -197,7 +191,7 @@ def _summariser(prepared: Prepared) -> Callable[[Mapping[str, str]], Summary | N
     return lambda outputs: owner.summary(config, outputs)
 
 
-def _judge(prepared: Prepared) -> Callable[[PluginCheck, Reply], Verdict]:
+def judge_of(prepared: Prepared) -> Callable[[PluginCheck, Reply], Verdict]:
     def judge(check: PluginCheck, reply: Reply) -> Verdict:
         owner = prepared.plugins.router(str(prepared.hidden.frontend["type"]))
         return owner.verdict(owner.parse(prepared.hidden.frontend), check, reply)

@@ -12,7 +12,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from inferlane.errors import RunFault
 from inferlane.running.board import Board
@@ -24,16 +24,17 @@ from inferlane.running.directory import RunDirectory
 from inferlane.running.events import EventLog
 from inferlane.running.exits import Exits
 from inferlane.running.gatekeeper import Gatekeeper
+from inferlane.running.ground import Ground, ThisMachine
 from inferlane.running.heartbeat import Heartbeat
 from inferlane.running.judge import JudgePlugin
-from inferlane.running.limits import FileLimit, told
+from inferlane.running.limits import told
 from inferlane.running.logwatch import LogRoom
 from inferlane.running.outcome import Cause, RunEnded, VerdictWord
 from inferlane.running.report import Reporter
 from inferlane.running.served import Served
 from inferlane.running.signals import SignalFlags
 from inferlane.running.silence import Silence
-from inferlane.running.spawn import Children, spawn
+from inferlane.running.spawn import Children
 from inferlane.running.teardown import Teardown
 from inferlane.running.vitals import Vitals
 from inferlane.values import PHASES, Phase, Plan, Summary
@@ -45,14 +46,13 @@ _LAG_TRIES = 4
 @dataclass(frozen=True)
 class Settings:
     """``grace_s``: the budget of the teardown. ``patience_s``: how long generation may go on failing while every gate
-    holds. ``guardian``: its process id, if any. ``upkeep``: called at each turn. ``files``: the limit of open files of
-    the processes, else ours.
+    holds. ``guardian``: its process id, if any. ``upkeep``: called at each turn. ``ground``: where processes run.
     """
 
     grace_s: float = 30.0
     patience_s: float = 240.0
     guardian: int | None = None
-    files: FileLimit | None = None
+    ground: Ground = field(default_factory=ThisMachine)
     summarise: Summarise | None = None
     judge: JudgePlugin | None = None
     upkeep: Callable[[], None] = lambda: None
@@ -195,7 +195,7 @@ class Supervisor:
                 self._deadline.begin()
             try:
                 log = self._run.log(process.name)
-                child = spawn(process, self._environments[process.name], log, self._settings.files)
+                child = self._settings.ground.start(process, self._environments[process.name], log)
             except RunFault as fault:
                 raise RunEnded("failed", Cause(kind="start", process=process.name, message=str(fault))) from fault
             self.children.add(child)
@@ -292,7 +292,7 @@ class Supervisor:
         orphaned = self._orphaned()
         self._events.write("teardown.start", verdict=verdict)
         calm = self._flags.calm_until() if verdict in ("interrupted", "terminated") else time.monotonic()
-        teardown = Teardown(self.children, self._settings.grace_s, lambda seconds: wait(seconds))
+        teardown = Teardown(self.children, self._settings.ground, self._settings.grace_s, lambda seconds: wait(seconds))
 
         async def wait(seconds: float) -> None:
             await self._pause(seconds)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Awaitable, Callable
-from collections.abc import Set as AbstractSet
 from itertools import groupby
 
 from inferlane.running import proc
+from inferlane.running.ground import Ground
 from inferlane.running.spawn import Child, Children
 from inferlane.running.sweep import RUN_ID, Swept, carriers, sweep
 
@@ -19,8 +19,11 @@ _SHARE = 0.6  # of what is left of the budget, for a tier that has others after 
 class Teardown:
     """``budget_s``: seconds for all graces together. ``wait``: sleeps until something ends or seconds have passed."""
 
-    def __init__(self, children: Children, budget_s: float, wait: Callable[[float], Awaitable[None]]) -> None:
+    def __init__(
+        self, children: Children, ground: Ground, budget_s: float, wait: Callable[[float], Awaitable[None]]
+    ) -> None:
         self._children = children
+        self._ground = ground
         self._deadline = time.monotonic() + budget_s
         self._wait = wait
 
@@ -42,8 +45,7 @@ class Teardown:
     async def _end(self, group: list[Child], last: bool) -> None:
         for child in group:
             child.asked = True
-            child.signal_group(signal.SIGTERM)
-            child.signal_group(signal.SIGCONT)  # who was stopped must run to hear it
+        self._ground.ask(group)
         start = time.monotonic()
         share = 1.0 if last else _SHARE
         allowed = max(0.0, self._deadline - start) * share
@@ -57,20 +59,10 @@ class Teardown:
     async def _kill(self, stubborn: list[Child]) -> None:
         for child in stubborn:
             child.killed = True
-        for pid in in_sessions({child.pid for child in stubborn}):
-            proc.send(pid, signal.SIGKILL)
-        for child in stubborn:
-            child.signal_group(signal.SIGKILL)
+        self._ground.kill(stubborn)
         limit = time.monotonic() + 5.0  # a killed process may be held by a driver; the last look reports it
         while any(child.code is None for child in stubborn) and time.monotonic() < limit:
             await self._wait(0.2)
-
-
-def in_sessions(leaders: AbstractSet[int]) -> list[int]:
-    """Every process of these sessions, whatever its group. Leaders are not reaped yet, so the numbers are ours."""
-    if not leaders:
-        return []
-    return [pid for pid in proc.pids() if (found := proc.stat(pid)) is not None and found.session in leaders]
 
 
 def last_look(run_id: str) -> Swept:

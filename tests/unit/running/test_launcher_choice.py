@@ -10,7 +10,7 @@ from inferlane.errors import UsageFault
 from inferlane.plugins import Plugins
 from inferlane.preparation import Prepared, Request, prepare
 from inferlane.rehearsal import RehearsalOptions
-from inferlane.running.start import Wish, choose_launcher
+from inferlane.running.start import Wish, launcher_name, start
 
 QUICKSTART = str(Path(__file__).parents[3] / "examples/quickstart.yaml")
 
@@ -24,19 +24,20 @@ def on_a_scheduled_site(tmp_path: Path) -> Prepared:
 
 def test_without_a_cluster_file_it_is_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    assert callable(choose_launcher(Wish(Request(QUICKSTART)), prepare(Request(QUICKSTART), Plugins())))
+    assert launcher_name(Wish(Request(QUICKSTART)), prepare(Request(QUICKSTART), Plugins())) == "local"
 
 
 def test_a_cluster_file_for_a_scheduler_is_not_run_here_unless_told_so(on_a_scheduled_site: Prepared) -> None:
-    with pytest.raises(UsageFault, match=r"site\.yaml:1:1: default_partition: .* say --launcher local"):
-        choose_launcher(Wish(Request(QUICKSTART)), on_a_scheduled_site)
-    assert callable(choose_launcher(Wish(Request(QUICKSTART), launcher="local"), on_a_scheduled_site))
+    assert launcher_name(Wish(Request(QUICKSTART)), on_a_scheduled_site) == "slurm"
+    assert launcher_name(Wish(Request(QUICKSTART), launcher="local"), on_a_scheduled_site) == "local"
 
 
 def test_a_rehearsal_is_on_this_machine_unless_told_otherwise(on_a_scheduled_site: Prepared) -> None:
-    assert callable(choose_launcher(Wish(Request(QUICKSTART), rehearsal=RehearsalOptions()), on_a_scheduled_site))
+    assert launcher_name(Wish(Request(QUICKSTART), rehearsal=RehearsalOptions()), on_a_scheduled_site) == "local"
+    told = Wish(Request(QUICKSTART), launcher="slurm", rehearsal=RehearsalOptions())
+    assert launcher_name(told, on_a_scheduled_site) == "slurm"
 
 
 def test_a_launcher_that_is_not_installed_is_refused_by_name(on_a_scheduled_site: Prepared) -> None:
-    with pytest.raises(UsageFault, match="slurm"):
-        choose_launcher(Wish(Request(QUICKSTART), launcher="slurm"), on_a_scheduled_site)
+    with pytest.raises(UsageFault, match="nowhere"):
+        start(Wish(Request(QUICKSTART), launcher="nowhere"), Plugins(), lambda folder: None)
