@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from inferlane.api import Summary
 
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
 
 class Counts(msgspec.Struct, frozen=True):
-    """What serving clients call their counts; a document without ``completed`` has none."""
+    """What serving clients call their counts; a document whose ``completed`` is no number has none."""
 
-    completed: int
-    num_prompts: int | None = None
-    failed: int = 0
-    cancelled: int = 0
-    total_output_tokens: int | None = None
+    completed: Count
+    num_prompts: Count | None = None
+    failed: Count = 0
+    cancelled: Count = 0
+    total_output_tokens: Count | None = None
     output_throughput: float | None = None
     valid: bool = True
     reason: str = ""
@@ -43,7 +47,12 @@ def judged(outputs: Mapping[str, str], globs: Sequence[str], max_error_share: fl
         if not _matching(outputs, glob)
     ]
     faults += [f"{name} is empty" for name, text in outputs.items() if not text.strip()]
-    found = [(name, counts) for name, text in sorted(outputs.items()) for counts in _counts(text)]
+    found: list[tuple[str, Counts]] = []
+    for name, text in sorted(outputs.items()):
+        try:
+            found += [(name, counts) for counts in _counts(name, text)]
+        except ValueError as fault:
+            faults.append(f"{name}: {fault}")
     faults += [f"{name}: {fault}" for name, counts in found if (fault := _fault(counts, max_error_share))]
     return Summary(
         ok=not faults,
@@ -62,26 +71,54 @@ def _matching(outputs: Mapping[str, str], glob: str) -> list[str]:
     return [name for name, words in split if len(words) == len(parts) and all(map(fnmatchcase, words, parts))]
 
 
-def _counts(text: str) -> Iterator[Counts]:
-    for document in _documents(text):
-        try:
-            yield msgspec.convert(document, Counts)
-        except msgspec.ValidationError:  # another kind of file: only its being there counts
+def _counts(name: str, text: str) -> Iterator[Counts]:
+    """ValueError: a file that is JSON by its name and cannot be read, or counts that are none."""
+    for document in _documents(name, text):
+        told = {key: value for key, value in document.items() if not _unknown(value)}
+        completed = told.get("completed")
+        if isinstance(completed, bool) or not isinstance(completed, int | float | str):
+            continue  # another kind of file: only its being there counts
+        if isinstance(completed, str) and not completed.strip().isdecimal():
             continue
+        try:
+            yield msgspec.convert(told, Counts, strict=False)
+        except msgspec.ValidationError as fault:
+            raise ValueError(f"counts cannot be read: {fault}") from None
 
 
-def _documents(text: str) -> Iterator[Any]:
-    """One JSON document, or one on each line."""
+def _unknown(value: object) -> bool:
+    """Null, and what Python writes for the mean of nothing: the same as not told."""
+    return value is None or (isinstance(value, float) and not math.isfinite(value))
+
+
+def _documents(name: str, text: str) -> Iterator[Mapping[str, Any]]:
+    """One JSON document, a list of them, or one on each line; NaN is a number, as in what Python writes."""
+    text = text.removeprefix("\ufeff").strip()
     try:
-        yield msgspec.json.decode(text)
-        return
-    except msgspec.MsgspecError:
-        pass
-    for line in text.splitlines():
-        try:
-            yield msgspec.json.decode(line)
-        except msgspec.MsgspecError:
-            continue
+        documents = [_decoded(text)]
+    except ValueError as fault:
+        documents, unread = [], 0
+        for line in text.splitlines():
+            try:
+                documents.append(_decoded(line))
+            except ValueError:
+                unread += bool(line.strip())
+        if unread and name.endswith((".json", ".jsonl")):
+            raise ValueError(f"is no JSON, or was cut off: {fault}") from None
+    for document in documents:
+        yield from (each for each in (document if isinstance(document, list) else [document]) if isinstance(each, dict))
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text, parse_int=_integer)
+    except RecursionError:
+        raise ValueError("too deep") from None
+
+
+def _integer(digits: str) -> float:
+    """Python refuses to read integers of thousands of digits."""
+    return int(digits) if len(digits) < 20 else float(digits)
 
 
 def _fault(counts: Counts, max_error_share: float) -> str:

@@ -156,6 +156,50 @@ def test_one_result_for_each_line_is_read_too(bench: Any) -> None:
     assert (summary.requests, summary.errors) == (200, 10)
 
 
+NONE = {"num_prompts": 100, "completed": 0, "failed": 100}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(NONE | {"mean_ttft_ms": float("nan"), "total_output_tokens": float("nan")}),
+        "\ufeff" + json.dumps(NONE),
+        json.dumps([NONE]),
+        json.dumps({key: float(value) for key, value in NONE.items()}),
+        json.dumps({key: str(value) for key, value in NONE.items()}),
+        json.dumps(NONE | {"cancelled": None, "big": 10**30}),
+    ],
+    ids=["nan", "byte order mark", "list", "floats", "strings", "null"],
+)
+def test_failed_requests_are_seen_however_they_are_written(bench: Any, text: str) -> None:
+    summary = bench.summary({"bench/a.json": text, "trace.txt": "x"}, **GLOBS)
+    assert summary.message == "bench/a.json: no request was completed, of 100"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (json.dumps(GOOD)[:-3], "is no JSON, or was cut off"),
+        (f"{json.dumps(GOOD)}\n{json.dumps(GOOD)[:9]}", "is no JSON, or was cut off"),
+        ("[" * 200_000, "is no JSON, or was cut off: too deep"),
+        ('{"a": ' + "9" * 5000, "is no JSON, or was cut off"),
+        (json.dumps(GOOD | {"failed": "many"}), "counts cannot be read"),
+        (json.dumps(GOOD | {"num_prompts": -5}), "counts cannot be read"),
+    ],
+    ids=["cut", "last line cut", "deep", "long", "words", "negative"],
+)
+def test_a_result_that_cannot_be_read_is_no_success(bench: Any, text: str, said: str) -> None:
+    summary = bench.summary({"bench/a.json": text, "trace.txt": "x"}, **GLOBS)
+    assert not summary.ok
+    assert summary.message.startswith(f"bench/a.json: {said}")
+
+
+@pytest.mark.parametrize("text", ["{}", "[1, 2]", '{"completed": "2026-01-01"}', '{"completed": true}', "7" * 5000])
+def test_json_without_counts_is_another_kind_of_file(bench: Any, text: str) -> None:
+    summary = bench.summary({"bench/a.json": text, "trace.txt": "x"}, **GLOBS)
+    assert (summary.ok, summary.rows) == (True, ())
+
+
 @pytest.mark.parametrize("glob", ["/etc/*", "../x", "a//b", "", "a/**/b"])
 def test_outputs_stay_below_the_results_folder(bench: Any, glob: str) -> None:
     with pytest.raises(ValidationError, match="is no path below the results folder"):
