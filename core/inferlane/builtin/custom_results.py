@@ -53,7 +53,7 @@ def judged(outputs: Mapping[str, str], globs: Sequence[str], max_error_share: fl
             found += [(name, counts) for counts in _counts(name, text)]
         except ValueError as fault:
             faults.append(f"{name}: {fault}")
-    faults += [f"{name}: {fault}" for name, counts in found if (fault := _fault(counts, max_error_share))]
+    faults += [f"{name}: {said}" for name, counts in found if (said := _fault(counts, max_error_share))]
     return Summary(
         ok=not faults,
         requests=sum(counts.requests for _, counts in found),
