@@ -15,11 +15,9 @@ HERE = Path(__file__).parent
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A plain ``pytest`` leaves them out."""
-    asked = "slurm" in config.getoption("-m") or any(
-        "tests/slurm" in str(word) for word in config.invocation_params.args
-    )
-    if not asked:
-        out = [item for item in items if "slurm" in item.keywords and HERE in item.path.parents]
+    named = any("tests/slurm" in str(word) for word in config.invocation_params.args)
+    if not named and "slurm" not in config.getoption("-m"):
+        out = [item for item in items if item.get_closest_marker("slurm") and HERE in item.path.parents]
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if item not in set(out)]
 

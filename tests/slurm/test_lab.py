@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Callable
@@ -90,11 +89,11 @@ def test_a_lab_that_is_stopped_while_steps_run_leaves_nothing(tmp_path: Path) ->
     step.communicate(timeout=10)
     assert not lab.folder.parent.exists()
     assert Path("/proc/self/mountinfo").read_text() == before
-    assert not [pid for pid in os.listdir("/proc") if pid.isdigit() and _says(pid, b"986")]
+    assert not [entry for entry in Path("/proc").glob("[0-9]*") if _says(entry, b"986")]
 
 
-def _says(pid: str, word: bytes) -> bool:
+def _says(entry: Path, word: bytes) -> bool:
     try:
-        return word in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return word in (entry / "cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
