@@ -35,7 +35,12 @@ def run_options(command: F) -> F:
         ),
         click.option("--dry-run", is_flag=True, help="Show the plan and stop."),
         click.option("--json", "as_json", is_flag=True, help="Only the verdict, as JSON, on stdout."),
-        click.option("-o", "--output", metavar="FOLDER", help="Folder of the run folders; default: ./outputs."),
+        click.option(
+            "-o",
+            "--output",
+            metavar="FOLDER",
+            help="Folder of the run folders; default: the cluster file's output_dir, else ./outputs.",
+        ),
         click.option("--launcher", metavar="NAME", help="Where to run; default: as the cluster file says, else local."),
     ):
         command = decorate(command)
