@@ -171,3 +171,29 @@ def test_ctrl_c_before_anything_is_ready_ends_soon(start: Start) -> None:
     run.popen.send_signal(signal.SIGINT)
     code, _ = run.end(5)
     assert code == 130
+
+
+def test_a_hang_up_that_the_caller_ignores_is_ignored(start: Start) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        run = start(served(BENCH))
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    run.wait_for("run.ready")
+    run.popen.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert run.popen.poll() is None
+    run.popen.send_signal(signal.SIGTERM)
+    code, out = run.end()
+    assert code == 143
+    assert "stopped by SIGTERM" in out
+
+
+def test_a_caller_that_ignores_the_ends_of_children_changes_no_exit_code(start: Start) -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        run = start(served(shell("bench", "exit 0", kind="benchmark")))
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    code, out = run.end()
+    assert code == 0, out

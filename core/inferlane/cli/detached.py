@@ -17,7 +17,7 @@ import click
 from inferlane.cli.documents import print_failure
 from inferlane.cli.guarded import run_guarded
 from inferlane.errors import EXIT_FAILED, EXIT_OK
-from inferlane.running.guardian import FORWARDED
+from inferlane.running.guardian import heeded
 from inferlane.running.hints import reference
 
 LOG = "run.log"
@@ -67,7 +67,7 @@ def _listening() -> Iterator[None]:
     def leave(number: int, _frame: object) -> None:
         raise _StoppedError(number)
 
-    before = {number: signal.signal(number, leave) for number in FORWARDED}
+    before = {number: signal.signal(number, leave) for number in heeded()}
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ import click
 from inferlane.cli.documents import failure, print_failure, print_text
 from inferlane.cli.faults import tell
 from inferlane.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
-from inferlane.running.guardian import FORWARDED, Lost, guarded, say_lost
+from inferlane.running.guardian import FORWARDED, Lost, guarded, heeded, say_lost
 
 
 def run_guarded(
@@ -33,7 +33,7 @@ def run_guarded(
 
     def supervised(announce: Callable[[Path], None]) -> int:
         try:
-            for number in FORWARDED:
+            for number in heeded():
                 signal.signal(number, stop)  # until the run's own handlers replace it
             signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
             return work(announce)

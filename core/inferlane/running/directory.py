@@ -143,14 +143,20 @@ def all_runs(outputs: Path) -> list[RunDirectory]:
     return [
         RunDirectory(entry.absolute())
         for _, entry in sorted(found, key=lambda item: (item[0], item[1].name))
-        if (entry / OWNER_FILE).exists() or (entry / "run.json").exists()
+        if _is_run(entry)
     ]
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether something keeps it or kept it, on this machine or as a job."""
+    kept = (OWNER_FILE, "run.json", "job.json")
+    return any(os.path.exists(folder / name) for name in kept)  # noqa: PTH110 - Path.exists raises in others' folders
 
 
 def exact(reference: str, outputs: Path) -> RunDirectory | None:
     """The run whose path or whole id this is."""
     for path in (Path(reference).expanduser(), outputs / reference):
-        if (path / OWNER_FILE).exists() or (path / "run.json").exists():
+        if _is_run(path):
             return RunDirectory(path.absolute())
     return None
 

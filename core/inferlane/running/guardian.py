@@ -30,6 +30,12 @@ FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _TERMINATED = ("terminated", EXIT_TERMINATED)
 
 
+def heeded() -> tuple[signal.Signals, ...]:
+    """``FORWARDED``, without a hang-up that the caller has this process ignore, as ``nohup`` does."""
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return tuple(number for number in FORWARDED if not (ignored and number == signal.SIGHUP))
+
+
 def say_lost(verdict: str, _code: int, message: str, _folder: Path | None) -> None:
     """One line on stderr."""
     with contextlib.suppress(OSError, ValueError):
@@ -52,6 +58,7 @@ def guarded(
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     guardian = os.getpid()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, the kernel would collect our children
     old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)  # none may get lost between fork and handler
     try:
         keep = frozenset(proc.children_of_all().get(guardian, ()))
@@ -74,7 +81,7 @@ def guarded(
         if not ended:
             os.kill(pid, number)
 
-    for number in FORWARDED:  # they stay: once there is a verdict, a late Ctrl-C does not replace it
+    for number in heeded():  # they stay: once there is a verdict, a late Ctrl-C does not replace it
         signal.signal(number, forward)
     signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # its number stays its own until it is collected

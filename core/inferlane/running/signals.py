@@ -7,6 +7,8 @@ import signal
 import time
 from collections.abc import Callable
 
+from inferlane.running.guardian import heeded
+
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 _SAME_S = 0.1
@@ -21,7 +23,7 @@ class SignalFlags:
 
     def install(self) -> None:
         """From here on stop signals are only noted."""
-        for number in STOPPING:
+        for number in heeded():
             signal.signal(number, lambda got, _frame: self._note(signal.Signals(got)))
 
     def attach(self, loop: asyncio.AbstractEventLoop, wake: Callable[[], None]) -> None:
@@ -31,7 +33,7 @@ class SignalFlags:
             self._note(number)
             wake()
 
-        for number in STOPPING:
+        for number in heeded():
             loop.add_signal_handler(number, noted, number)
         loop.add_signal_handler(signal.SIGCHLD, wake)
 

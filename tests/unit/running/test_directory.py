@@ -154,3 +154,20 @@ def test_a_scratch_folder_without_room_is_named_and_not_the_run_folder(
     monkeypatch.setattr(directory, "write_whole", full)
     with pytest.raises(RunFault, match=r"cannot write to .*scratch: No space left on device; make room in"):
         record_owner(run, os.getpid(), tmp_path / "scratch")
+
+
+def test_a_folder_of_another_user_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = tmp_path / "r-20261201T000000Z-0001"
+    ours = tmp_path / "r-20261201T000000Z-0002"
+    for folder in (theirs, ours):
+        folder.mkdir()
+        (folder / "run.json").write_text("{}")
+    real = os.stat
+
+    def stat_of(path: os.PathLike[str] | str, *args: object, **options: bool) -> os.stat_result:
+        if isinstance(path, Path | str) and Path(path).parent == theirs:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "stat", stat_of)
+    assert [run.path for run in all_runs(tmp_path)] == [ours]
