@@ -164,6 +164,10 @@ def test_a_killed_run_is_lost_and_cancelling_it_ends_what_it_left(start: Start) 
     os.kill(supervisor, signal.SIGKILL)
     os.kill(run.popen.pid, signal.SIGKILL)
     run.popen.communicate(timeout=5)
+    deadline = time.monotonic() + 20
+    while proc.start_time(supervisor) is not None:  # a killed process dies a moment later
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
     assert state_of(folder).word == "lost"
     assert cancel_run(folder, 10)[0] == 0
     deadline = time.monotonic() + 5
