@@ -27,6 +27,7 @@ COMMANDS = {
     "check": LazyCommand("inferlane.cli.check:check", "Check a recipe and a cluster file without running anything."),
     "status": LazyCommand("inferlane.cli.status:status", "Show runs, or the state of one."),
     "logs": LazyCommand("inferlane.cli.logs:logs", "Show the logs of a run."),
+    "wait": LazyCommand("inferlane.cli.wait:wait", "Follow a run or a job to its true end."),
     "cancel": LazyCommand("inferlane.cli.cancel:cancel", "Stop a run."),
     "plugins": LazyCommand("inferlane.cli.plugins:plugins", "List and describe plugins and hooks."),
     "schema": LazyCommand("inferlane.cli.schema:schema", "Print the JSON Schema of recipes or cluster files."),

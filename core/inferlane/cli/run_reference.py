@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from inferlane.running.directory import RunDirectory
+    from inferlane.slurm.record import JobId
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,11 +32,33 @@ def outputs_folder(output: str | None) -> Path:
 
 
 def find_run(reference: str | None, output: str | None) -> RunDirectory:
-    """The run that is meant; a path needs no folder to look in."""
+    """The run that is meant: by path, id or the number of its job; a path needs no folder to look in."""
     from inferlane.running.directory import find
 
     is_path = reference is not None and Path(reference).is_dir()
-    return find(reference, Path() if is_path else outputs_folder(output))
+    outputs = Path() if is_path else outputs_folder(output)
+    return (None if reference is None or is_path else _run_of_job(reference, outputs)) or find(reference, outputs)
+
+
+def find_run_or_job(reference: str | None, output: str | None) -> tuple[RunDirectory | None, JobId | None]:
+    """A run and its job, where it has one; a number may be any job of the scheduler, with or without a run here."""
+    from inferlane.slurm.observe import job_of
+    from inferlane.slurm.record import parse_id
+
+    job = None if reference is None or Path(reference).is_dir() else parse_id(reference)
+    if reference is not None and job is not None:
+        return _run_of_job(reference, outputs_folder(output)), job
+    run = find_run(reference, output)
+    return run, job_of(run.path, os.environ)
+
+
+def _run_of_job(reference: str, outputs: Path) -> RunDirectory | None:
+    from inferlane.running.directory import RunDirectory, all_runs
+    from inferlane.slurm.record import find_job, parse_id
+
+    job = parse_id(reference)
+    found = None if job is None else find_job([run.path for run in all_runs(outputs)], job)
+    return None if found is None else RunDirectory(found)
 
 
 def find_processes(words: tuple[str, ...], output: str | None) -> tuple[RunDirectory, tuple[str, ...]]:
