@@ -38,4 +38,9 @@ def masked(root: Node) -> Node:
 
 def dump(root: Node) -> str:
     """The text of a document: one variant, edits applied, aliases and merges written out."""
-    return str(yaml.dump(plain(root), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
+    return text_of(plain(root))
+
+
+def text_of(document: Any) -> str:
+    """The text of plain data."""
+    return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))

@@ -286,20 +286,25 @@ class LocalRun:
         )
 
     def _refused(self, run: RunDirectory, fault: InferlaneError) -> None:
-        outcome = Outcome(
-            id=run.id,
-            name=self._plan.name,
-            verdict="failed",
-            exit_code=fault.exit_code,
-            started=self._started,
-            ended=wall_time(),
-            clean=True,
-            cause=Cause(kind="start", message=str(fault)),
-            versions=self._plan.versions,
-        )
-        release(run)
-        with contextlib.suppress(OSError):  # the fault itself is told in any case
-            run.write("run.json", _document(outcome))
+        refused(run, self._plan, self._started, fault)
+
+
+def refused(run: RunDirectory, plan: Plan, started: str, fault: InferlaneError) -> None:
+    """The verdict of a run of which nothing was started."""
+    outcome = Outcome(
+        id=run.id,
+        name=plan.name,
+        verdict="failed",
+        exit_code=fault.exit_code,
+        started=started,
+        ended=wall_time(),
+        clean=True,
+        cause=Cause(kind="start", message=str(fault)),
+        versions=plan.versions,
+    )
+    release(run)
+    with contextlib.suppress(OSError):  # the fault itself is told in any case
+        run.write("run.json", _document(outcome))
 
 
 def _tell_swept(show: Reporter, swept: Swept) -> None:

@@ -1,0 +1,24 @@
+"""How a site is asked for GPUs: one request, in the form that the cluster file chooses."""
+
+from __future__ import annotations
+
+from inferlane.config import Cluster, Recipe
+
+_FORMS = ("gpus-per-node", "gres", "gpus", "gpus-per-task")
+
+
+def gpu_request(recipe: Recipe, site: Cluster, per_node: int, uses_devices: bool) -> tuple[str, str] | None:
+    """Name and value of the option; ``None``: no GPUs are asked for.
+
+    A directive of recipe or cluster file that asks for them stands for the request; the recipe's beats the site's.
+    """
+    for directives in (recipe.sbatch_directives, site.default_sbatch_directives):
+        for name in _FORMS:
+            if directives.get(name):
+                return name, str(directives[name])
+    if not uses_devices:
+        return None
+    form = site.gpu_sbatch_directive or ("gpus-per-node" if site.use_gpus_per_node_directive else "none")
+    if form == "none":
+        return None
+    return (form, str(per_node)) if form == "gpus-per-node" else (form, f"gpu:{per_node}")

@@ -1,0 +1,101 @@
+"""The job script: what the scheduler is asked for, and one fixed line that starts the supervisor."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from inferlane.config import Cluster, Recipe
+from inferlane.slurm.gpus import gpu_request
+from inferlane.slurm.record import LOG
+from inferlane.values import Plan
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./:@%+=,\[\]-]*\Z")
+_WARN_S = 120
+_SHARE = 10
+_OURS = (
+    "job-name",
+    "output",
+    "nodes",
+    "ntasks-per-node",
+    "no-requeue",
+    "parsable",
+    "comment",
+    "export",
+    "wrap",
+    "array",
+)
+"""What the run itself depends on; a file that sets one of them does so in vain, except for those that it may beat."""
+_MAY_BEAT = ("job-name",)
+
+
+def directives(plan: Plan, recipe: Recipe, site: Cluster, run: Path) -> tuple[tuple[str, str | None], ...]:
+    """Name and value of each option of the job, each once; of two sources the recipe's value holds."""
+    limit = recipe.slurm.time_limit or site.default_time_limit
+    asked: dict[str, str | None] = {
+        "job-name": recipe.name,
+        "output": str(run / LOG),
+        "nodes": str(len(plan.nodes)),
+        "ntasks-per-node": "1",
+    }
+    request = gpu_request(recipe, site, plan.gpus_per_node, plan.uses_devices)
+    if request is not None:
+        asked[request[0]] = request[1]
+    if site.use_segment_sbatch_directive:
+        asked["segment"] = str(len(plan.nodes))
+    if site.use_exclusive_sbatch_directive:
+        asked["exclusive"] = None
+    asked |= {
+        name: value
+        for name, value in (
+            ("account", recipe.slurm.account or site.default_account),
+            ("partition", recipe.slurm.partition or site.default_partition),
+            ("time", limit),
+        )
+        if value
+    }
+    asked["signal"] = f"B:TERM@{warned_s(limit)}"
+    for given in (site.default_sbatch_directives, recipe.sbatch_directives):
+        for name, value in given.items():
+            if name not in _OURS or name in _MAY_BEAT:
+                asked[name] = value or None
+    asked["no-requeue"] = None
+    return tuple(asked.items())
+
+
+def warned_s(limit: str | None) -> int:
+    """Seconds before the time limit at which the supervisor is told to end: a tenth of it, at most two minutes."""
+    return _WARN_S if limit is None else max(1, min(_WARN_S, seconds_of(limit) // _SHARE))
+
+
+def seconds_of(limit: str) -> int:
+    """``H:MM:SS``, ``M:SS`` or ``D-HH:MM:SS``."""
+    days, dash, rest = limit.rpartition("-")
+    parts = [int(part) for part in rest.split(":")]
+    if dash and len(parts) < 3:
+        parts += [0] * (3 - len(parts))
+    total = 0
+    for part in parts:
+        total = total * 60 + part
+    return total + int(days or 0) * 86400
+
+
+def render(plan: Plan, recipe: Recipe, site: Cluster, run: Path, python: str) -> str:
+    """The whole script. No value of a file is in its body but the run folder and the interpreter, quoted."""
+    lines = ["#!/bin/bash", *(_line(name, value) for name, value in directives(plan, recipe, site, run)), ""]
+    return "\n".join([*lines, *_body(run, python), ""])
+
+
+def _body(run: Path, python: str) -> Iterable[str]:
+    yield "umask 077"
+    yield f"cd {shlex.quote(str(run))} || exit 1"
+    yield f"exec {shlex.quote(python)} -m inferlane.slurm.job {shlex.quote(str(run))}"
+
+
+def _line(name: str, value: str | None) -> str:
+    if value is None:
+        return f"#SBATCH --{name}"
+    plain = value if _PLAIN.match(value) else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return f"#SBATCH --{name}={plain}"
