@@ -1,4 +1,4 @@
-"""``python -m inferlane.slurm.job RUN``: in the job, on its first node; the same supervisor, its processes are steps."""
+"""``python -m inferlane.slurm.job RUN``: in the job, on its first node; the same supervisor, its processes steps."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The Slurm launcher: submit, run inside of the job, observe."""
