@@ -102,15 +102,24 @@ class Lab:
         self._namespaces = {self._namespace(name, "net") for name in (_HEAD, *self.nodes)}
 
     def down(self) -> list[str]:
-        """Stop, and tell what is left: nothing should be."""
-        done = _call([str(self._scripts / "down.sh")], {"PATH": _PATH, "SLURMLAB_DIR": str(self._base)}, None, 60)
-        left = [done.stderr.strip()] if done.stderr.strip() else []
-        left += [f"process {pid}: {_command(pid)}" for pid in proc.pids() if _link(pid, "net") in self._namespaces]
+        """Stop, and tell what is left some seconds later: nothing should be. The kernel may still be at its work."""
+        deadline = time.monotonic() + 10
+        while True:
+            done = _call([str(self._scripts / "down.sh")], {"PATH": _PATH, "SLURMLAB_DIR": str(self._base)}, None, 60)
+            left = [done.stderr.strip()] if done.stderr.strip() else []
+            left += self._remains()
+            if not left or time.monotonic() > deadline:
+                break
+            time.sleep(0.2)
+        shutil.rmtree(self._base, ignore_errors=bool(left))
+        return left
+
+    def _remains(self) -> list[str]:
+        left = [f"process {pid}: {_command(pid)}" for pid in proc.pids() if _link(pid, "net") in self._namespaces]
         mounts = Path("/proc/self/mountinfo").read_text().splitlines()
         left += [f"mount {line}" for line in mounts if str(self._base) in line]
         group = Path("/sys/fs/cgroup/freezer") / f"lab{str(self._base).replace('/', '_')}"
         left += [f"control group {group}"] if group.exists() else []
-        shutil.rmtree(self._base, ignore_errors=not left)
         return left
 
     def run(
