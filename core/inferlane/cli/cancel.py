@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from inferlane.cli.run_options import Finite
@@ -28,9 +30,14 @@ def cancel(run: str | None, output: str | None, timeout: float, kill: bool) -> i
 
     Exit status: 0 = it is over; 2 = no such run; 5 = it did not end in time, or runs on another machine, or is
     another user's.
+
+    Of a run that is a Slurm job, only the job on record is touched: its supervisor is told first, and if it does not
+    begin to end within 15 seconds (or with --kill at once) Slurm ends the job.
     """
     from inferlane.running.cancelling import cancel_run
+    from inferlane.slurm.cancel import cancel_job
 
-    code, text = cancel_run(find_run(run, output), timeout, kill)
+    found = find_run(run, output)
+    code, text = cancel_job(found, timeout, kill, os.environ) or cancel_run(found, timeout, kill)
     click.echo(text, err=code != 0)
     return code

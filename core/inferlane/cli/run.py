@@ -53,10 +53,11 @@ def run(
             output=output,
             gpus=gpus,
             serve=serve,
-            as_json=as_json and not leaves,
+            as_json=as_json,
             dry_run=dry_run,
             grace_s=grace,
             live=not leaves,
+            detach=leaves,
             guardian=os.getppid(),
         )
         return start(wish, plugins_from_context(), announce)

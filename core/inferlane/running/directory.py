@@ -57,7 +57,9 @@ class RunDirectory:
         return self.path / "run.json"
 
     def log(self, process: str) -> Path:
-        """The log of one process."""
+        """The log of one process; ``job``: what a job says itself, unless a process has that name."""
+        if process == "job" and not (self.logs / "job.log").exists():
+            return self.path / "job.log"
         return self.logs / f"{process}.log"
 
     def write(self, name: str, content: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from inferlane.running.directory import RunDirectory
@@ -18,9 +18,13 @@ _PAUSE_S = 0.3
 
 
 def processes_of(run: RunDirectory) -> tuple[str, ...]:
-    """Those that have a log and those that are still to come, in plan order, then by name."""
+    """Those that have a log and those that are still to come, in plan order, then by name; ``job`` of a run that is
+    one.
+    """
     names = planned(run)
-    return (*names, *sorted({path.stem for path in run.logs.glob("*.log")} - set(names)))
+    others = {path.stem for path in run.logs.glob("*.log")} - set(names)
+    job = ["job"] if (run.path / "job.json").exists() and "job" not in {*names, *others} else []
+    return (*job, *names, *sorted(others))
 
 
 def start_of_tail(path: Path, lines: int) -> int:
@@ -45,12 +49,18 @@ def start_of_tail(path: Path, lines: int) -> int:
 
 
 class Following:
-    """Reads the logs of ``names`` (all, if none is named), from their last ``lines`` lines on, in bounded memory."""
+    """Reads the logs of ``names`` (all, if none is named), from their last ``lines`` lines on, in bounded memory.
 
-    def __init__(self, run: RunDirectory, names: Sequence[str], lines: int) -> None:
+    ``going``: says whether more may come.
+    """
+
+    def __init__(
+        self, run: RunDirectory, names: Sequence[str], lines: int, going: Callable[[RunDirectory], bool] = going_on
+    ) -> None:
         self._run = run
+        self._going = going
         self._names = names
-        alone = len(names or planned(run) or processes_of(run)) == 1
+        alone = len(names or processes_of(run)) == 1
         self._prefix = not alone or not (names or planned(run) or run.verdict.exists())  # others may come
         self._followers = {
             name: LogFollower(run.log(name), start=start_of_tail(run.log(name), lines)) for name in self._present()
@@ -59,7 +69,7 @@ class Following:
     def pieces(self, follow: bool) -> Iterator[list[str]]:
         """Lines fit to be shown, some at a time; with ``follow`` until the run is over."""
         while True:
-            going = follow and going_on(self._run)  # looked at first: what was written before it ended is read below
+            going = follow and self._going(self._run)  # looked at first: what was written before it ended is read below
             for name in self._present():
                 follower = self._followers.setdefault(name, LogFollower(self._run.log(name)))
                 yield from self._new(name, follower, at_end=not going)

@@ -59,9 +59,10 @@ def list_lines(found: Sequence[tuple[RunDirectory, State]], width: int | None) -
     return [line if width is None else line[:width] for line in aligned(rows)]
 
 
-def lines_of(run: RunDirectory, state: State) -> list[str]:
-    """Everything that is known of one run."""
+def lines_of(run: RunDirectory, state: State, job: str | None = None) -> list[str]:
+    """Everything that is known of one run. ``job``: what the scheduler says, of a run that is one."""
     lines = [f"run:       {run.id}", f"state:     {_state(state)}"]
+    lines += [f"job:       {job}"] if job is not None else []
     lines += [f"started:   {when(state.started)} UTC; {took(state.seconds)}", f"folder:    {run.path}"]
     if state.endpoint and state.document is None:
         lines.append(f"endpoint:  {state.endpoint}")

@@ -164,7 +164,7 @@ def _options(wish: Wish, prepared: Prepared, pool: Pool | None, announce: Callab
         environ={**os.environ, **prepared.secrets},
         grace_s=wish.grace_s,
         patience_s=PATIENCE_S if wish.rehearsal is None else REHEARSED_PATIENCE_S,
-        as_json=wish.as_json,
+        as_json=wish.as_json and not wish.detach,
         live=wish.live,
         serve=wish.serve,
         pass_environment=prepared.site.pass_environment,

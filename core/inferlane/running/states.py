@@ -32,8 +32,9 @@ class ProcessState:
 
 @dataclass(frozen=True)
 class State:
-    """``word``: ``running``, ``stopped`` (``held`` says who of guardian and supervisor is held), the verdict, ``lost``
-    (its guardian is dead and left no verdict) or ``unknown`` (it was started on another machine, and has no verdict).
+    """``word``: ``running``, ``stopping``, ``stopped`` (``held`` says who of guardian and supervisor is held), the
+    verdict, ``lost`` (its guardian is dead and left no verdict) or ``unknown`` (it was started on another machine, and
+    has no verdict).
     ``started`` and ``ended``: UTC. ``seconds``: its duration up to now. ``document``: ``run.json``, if there is one.
     """
 
@@ -69,7 +70,7 @@ def going_on(run: RunDirectory) -> bool:
 
 def planned(run: RunDirectory) -> tuple[str, ...]:
     """The names of its processes, in plan order."""
-    found = (_document(run, "plan.json") or {}).get("processes")
+    found = (_document(run, "plan.json") or _document(run, "frozen/plan.json") or {}).get("processes")
     items = found if isinstance(found, list) else []
     return tuple(str(item["name"]) for item in items if isinstance(item, dict) and "name" in item)
 
@@ -79,18 +80,20 @@ def state_of(run: RunDirectory, brief: bool = False) -> State:
     document = verdict_of(run)
     word, held = (str(document.get("verdict")), ()) if document is not None else _without_verdict(run)
     events = [] if brief and document is not None else list(read_events(run.events))
+    if word == "running" and any(event["event"] == "teardown.start" for event in events):
+        word = "stopping"
     endpoint = _last(events, "run.start", "endpoint") or (document or {}).get("endpoint")
     started = (document or {}).get("started") or (read_owner(run.path) or {}).get("began") or None
     ended = (document or {}).get("ended") or None
     until = ended if document is not None else None if word == "lost" else _now()
     names = () if brief else planned(run)
-    going = word in ("running", "stopped", "unknown")
+    going = word in ("running", "stopping", "stopped", "unknown")
     return State(
         word=word,
         held=held,
         processes={} if brief else _processes(names, events, until, going),
         endpoint=str(endpoint) if endpoint else None,
-        ready=going and any(event["event"] == "run.ready" for event in events),
+        ready=going and word != "stopping" and any(event["event"] == "run.ready" for event in events),
         model=None if brief else (_document(run, "plan.json") or {}).get("served_model_name"),
         started=started,
         ended=ended,

@@ -131,7 +131,7 @@ class Supervisor:
             verdict, cause = "failed", Cause(kind="internal", message=told(error))
             self._events.write("run.internal", traceback=traceback.format_exc())
         self._mark("ended")
-        await self._tear_down(verdict)
+        await self._tear_down(verdict, cause)
         if self._summary is None and self._phase == "traffic":
             self._summary = self._clients.so_far(self._settings.summarise)
         said = tuple(self._exits.followers), dict(self._timings), self._summary, self._counts, tuple(self._warnings)
@@ -288,9 +288,14 @@ class Supervisor:
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
-    async def _tear_down(self, verdict: VerdictWord) -> None:
+    async def _tear_down(self, verdict: VerdictWord, cause: Cause | None) -> None:
         orphaned = self._orphaned()
         self._events.write("teardown.start", verdict=verdict)
+        running = [child.name for child in self.children.running()]
+        if running and verdict != "success":
+            shown = ", ".join(running[:8]) + (f" and {len(running) - 8} more" if len(running) > 8 else "")
+            why = cause.message if cause is not None else verdict
+            self._reporter.line(f"{why}; stopping {shown}, within {self._settings.grace_s:g} s (again: at once)")
         calm = self._flags.calm_until() if verdict in ("interrupted", "terminated") else time.monotonic()
         teardown = Teardown(self.children, self._settings.ground, self._settings.grace_s, lambda seconds: wait(seconds))
 

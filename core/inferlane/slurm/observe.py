@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from inferlane.errors import RunFault
-from inferlane.slurm.queue import JobState, ask, verdict_state
-from inferlane.slurm.record import JobId, read_record
+from inferlane.running.directory import RunDirectory
+from inferlane.running.states import ProcessState, State, state_of
+from inferlane.slurm.queue import JobState, ask, queue_of_user, verdict_state
+from inferlane.slurm.record import JobId, JobRecord, read_record
 from inferlane.slurm.submit import look_up
 
 _YOUNG_S = 120.0
@@ -35,7 +38,7 @@ class Seen:
             return "submitting" if self.going else "not submitted"
         if self.state.known:
             return self.state.word.lower()
-        return "unknown" if self.going else "lost"
+        return "out of sight" if self.going else "lost"
 
     @property
     def text(self) -> str:
@@ -54,12 +57,67 @@ class Seen:
         return {
             "job_id": None if self.job is None else self.job.number,
             "cluster": None if self.job is None else self.job.cluster,
-            "state": state.word,
+            "state": state.word if state.source != "run" and state.known else None,
             "reason": state.reason or None,
             "nodes": state.nodes or None,
             "exit_code": state.exit_code if state.ended else None,
             "signal": state.signal if state.ended else None,
         }
+
+
+def states(
+    runs: Sequence[RunDirectory], environ: Mapping[str, str], brief: bool = False
+) -> list[tuple[RunDirectory, State, Seen | None]]:
+    """The state of each run, of jobs with what the scheduler says. ``brief``: without processes, the queue is asked
+    once for all, and nobody about runs with a verdict.
+    """
+    own = [(run, state_of(run, brief), read_record(run.path)) for run in runs]
+    open_ = any(record is not None and state.document is None for _, state, record in own)
+    queue = queue_of_user(environ) if brief and open_ else {}
+    found: list[tuple[RunDirectory, State, Seen | None]] = []
+    for run, state, record in own:
+        if record is None:
+            found.append((run, state, None))
+            continue
+        where = _in_list(run, state, record, environ, queue) if brief else seen(run.path, environ)
+        found.append((run, state if where is None else _merged(state, where, record), where))
+    return found
+
+
+def _in_list(
+    run: RunDirectory,
+    state: State,
+    record: JobRecord,
+    environ: Mapping[str, str],
+    queue: Mapping[str, JobState] | None,
+) -> Seen | None:
+    if state.document is not None:
+        return Seen(record.job, verdict_state(run.path) or JobState("UNKNOWN"))
+    if queue is None:
+        return Seen(record.job, JobState("UNKNOWN", answered=False, words="see `squeue`"))
+    return seen(run.path, environ, queue)
+
+
+def _merged(state: State, where: Seen, record: JobRecord) -> State:
+    """What the run's folder says, and of a run without a verdict what the scheduler says."""
+    started = state.started or record.submitted_at
+    if state.document is not None:
+        return replace(state, started=started)
+    processes = state.processes
+    if not where.going:
+        processes = {name: replace(item, state="lost") if _up(item) else item for name, item in processes.items()}
+    return replace(
+        state,
+        word=where.word,
+        held=(),
+        started=started,
+        ready=where.going and state.ready,
+        processes=processes,
+    )
+
+
+def _up(item: ProcessState) -> bool:
+    return item.exit_code is None and item.signal is None and item.state != "waiting"
 
 
 def seen(run: Path, environ: Mapping[str, str], queue: Mapping[str, JobState] | None = None) -> Seen | None:
@@ -89,14 +147,23 @@ def job_of(run: Path, environ: Mapping[str, str]) -> JobId | None:
     raise RunFault(f"{run.name}: its submission was not finished, and {why}; `squeue --me --format='%i %k'` lists jobs")
 
 
-def going_on(run: Path, environ: Mapping[str, str]) -> bool | None:
-    """Whether more may come of a run that is a job; ``None`` if it is none."""
-    if read_record(run) is None:
-        return None
-    if verdict_state(run) is not None:
-        return False
-    found = seen(run, environ)
-    return found is not None and found.going
+class Going:
+    """Whether more may come of a run that is a job; the scheduler is asked every few seconds at most."""
+
+    def __init__(self, environ: Mapping[str, str], every_s: float = 5.0) -> None:
+        self._environ = environ
+        self._every_s = every_s
+        self._next = 0.0
+
+    def __call__(self, run: RunDirectory) -> bool:
+        if run.verdict.exists():
+            return False
+        now = time.monotonic()
+        if now < self._next:
+            return True
+        found = seen(run.path, self._environ)
+        self._next = time.monotonic() + self._every_s
+        return found is not None and found.going
 
 
 def _age(text: str) -> float:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from inferlane.running.directory import RunDirectory
+from inferlane.running.states import state_of
 from inferlane.testing.handmade import served, shell
 from inferlane.testing.runs import Running
 
@@ -99,3 +101,14 @@ def test_a_supervisor_killed_in_the_teardown_leaves_its_first_cause_in_the_verdi
         in message
     )
     assert run.verdict()["clean"]
+
+
+def test_a_run_that_waits_for_its_end_says_so_and_for_whom(start: Start) -> None:
+    run = start(served(BENCH, options=("on_term=ignore",)), grace=6)
+    run.wait_for("run.ready")
+    run.popen.send_signal(signal.SIGINT)
+    run.wait_for("teardown.start")
+    assert state_of(RunDirectory(run.folder)).word == "stopping"
+    code, out = run.end(30)
+    assert code == 130
+    assert "stopped by SIGINT; stopping worker-0, bench, within 6 s" in out
