@@ -67,7 +67,7 @@ def test_status_shows_the_first_cause_and_its_log(run: RunDirectory) -> None:
 
 def test_status_as_json_is_one_document(run: RunDirectory) -> None:
     (only,) = json.loads(_call(status, run, "--json").output)
-    keys = "id folder state held ready started ended seconds exit_code endpoint cause"
+    keys = "id folder state held ready started ended seconds exit_code endpoint cause job"
     assert (list(only), only["state"]) == (keys.split(), "running")
     one = json.loads(_call(status, run, run.id, "--json").output)
     assert list(one) == [*keys.split(), "processes", "verdict"]
