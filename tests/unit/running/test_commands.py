@@ -70,7 +70,7 @@ def test_status_as_json_is_one_document(run: RunDirectory) -> None:
     keys = "id folder state held ready started ended seconds exit_code endpoint cause job"
     assert (list(only), only["state"]) == (keys.split(), "running")
     one = json.loads(_call(status, run, run.id, "--json").output)
-    assert list(one) == [*keys.split(), "processes", "verdict"]
+    assert list(one) == [*keys.split()[:-1], "processes", "verdict", "job"]
     of_process = "state reason pid started seconds exit_code signal log last_line"
     assert list(one["processes"]["decode-0"]) == of_process.split()
     assert (one["processes"]["router"]["signal"], one["processes"]["decode-0"]["last_line"]) == (9, "two")
