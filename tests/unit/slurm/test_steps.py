@@ -89,7 +89,7 @@ def test_nothing_of_an_outer_job_reaches_the_schedulers_commands() -> None:
     outer = {
         "SLURM_CPU_BIND": "x",
         "SLURM_GPUS_PER_NODE": "8",
-        "SLURM_CONF": "/etc/s",
+        "SLURM_CONF": "/s",
         "PATH": "/bin",
         "SRUN_DEBUG": "1",
     }
