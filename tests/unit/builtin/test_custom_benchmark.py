@@ -200,6 +200,11 @@ def test_json_without_counts_is_another_kind_of_file(bench: Any, text: str) -> N
     assert (summary.ok, summary.rows) == (True, ())
 
 
+def test_a_file_that_was_too_large_to_be_read_whole_is_no_cut_result(bench: Any) -> None:
+    text = f'{{"completed": 1, "latencies": [{"1," * (1 << 24)}'
+    assert bench.summary({"bench/a.json": text, "trace.txt": "x"}, **GLOBS).ok
+
+
 @pytest.mark.parametrize("glob", ["/etc/*", "../x", "a//b", "", "a/**/b"])
 def test_outputs_stay_below_the_results_folder(bench: Any, glob: str) -> None:
     with pytest.raises(ValidationError, match="is no path below the results folder"):
