@@ -8,6 +8,7 @@ from typing import Any
 
 from inferlane.config.blocks import Raw
 from inferlane.config.cluster import Cluster
+from inferlane.config.directives import directive_faults, site_directive_faults
 from inferlane.config.fields import variable_name, variable_value
 from inferlane.config.mounts import mount_faults
 from inferlane.config.paths import Path
@@ -30,6 +31,7 @@ def disagreements(recipe: Recipe) -> Iterator[Complaint]:
     yield from _arguments(recipe)
     yield from _no_nul(recipe)
     yield from _ports(recipe)
+    yield from directive_faults(recipe)
     tables = {"container_mounts": recipe.container_mounts}
     yield from mount_faults(tables, {"extra_mount": recipe.extra_mount})
     if not recipe.roles and not recipe.services:
@@ -39,6 +41,7 @@ def disagreements(recipe: Recipe) -> Iterator[Complaint]:
 def site_disagreements(cluster: Cluster) -> Iterator[Complaint]:
     """The same for a cluster file."""
     yield from _same_numbers(cluster.ports)
+    yield from site_directive_faults(cluster)
     yield from mount_faults({"default_mounts": cluster.default_mounts})
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from inferlane.config.cluster import Cluster
+from inferlane.config.directives import decided
 from inferlane.config.faults import FileRefused
 from inferlane.config.load import LoadedRecipe, validate
 from inferlane.config.nodes import Node, find, moved, put, walk
@@ -70,13 +71,19 @@ def resolve(recipe: LoadedRecipe, cluster: LoadedCluster) -> Resolved:
     checked, faults = validate(Recipe, root, "recipe")
     if checked is None:
         raise FileRefused(faults)
+    site_idle = decided(cluster.cluster.default_sbatch_directives)
     return Resolved(
         recipe=checked,
         cluster=cluster.cluster,
         source=SourceMap(root, "recipe", recipe.source.spellings),
         cluster_source=cluster.source,
         mounts=_mounts(cluster.cluster, checked),
-        inert=(*recipe.inert, *(f"cluster:{path}" for path in cluster.inert)),
+        inert=(
+            *recipe.inert,
+            *(f"sbatch_directives.{name}" for name in decided(recipe.recipe.sbatch_directives)),
+            *(f"cluster:{path}" for path in cluster.inert),
+            *(f"cluster:default_sbatch_directives.{name}" for name in site_idle),
+        ),
         unresolved=(*unset_warnings(unset), *warnings),
         unresolved_images=image_warnings,
         references=tuple(sorted({*recipe.references, *cluster.references})),

@@ -14,7 +14,7 @@ def gpu_request(recipe: Recipe, site: Cluster, per_node: int, uses_devices: bool
     """
     for directives in (recipe.sbatch_directives, site.default_sbatch_directives):
         for name in _FORMS:
-            if directives.get(name):
+            if _asks(name, directives.get(name, "")):
                 return name, str(directives[name])
     if not uses_devices:
         return None
@@ -22,3 +22,10 @@ def gpu_request(recipe: Recipe, site: Cluster, per_node: int, uses_devices: bool
     if form == "none":
         return None
     return (form, str(per_node)) if form == "gpus-per-node" else (form, f"gpu:{per_node}")
+
+
+def _asks(name: str, value: str) -> bool:
+    """Whether it asks for GPUs: a site has other generic resources too."""
+    return bool(value) and (
+        name != "gres" or any(item.split(":")[0] in ("gpu", "gres/gpu") for item in value.split(","))
+    )

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from inferlane.config import Cluster, Recipe
+from inferlane.config.directives import DECIDED
 from inferlane.slurm.gpus import gpu_request
 from inferlane.slurm.record import LOG
 from inferlane.values import Plan
@@ -15,20 +16,6 @@ from inferlane.values import Plan
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+=,\[\]-]*\Z")
 _WARN_S = 120
 _SHARE = 10
-_OURS = (
-    "job-name",
-    "output",
-    "nodes",
-    "ntasks-per-node",
-    "no-requeue",
-    "parsable",
-    "comment",
-    "export",
-    "wrap",
-    "array",
-)
-"""What the run itself depends on; a file that sets one of them does so in vain, except for those that it may beat."""
-_MAY_BEAT = ("job-name",)
 
 
 def directives(plan: Plan, recipe: Recipe, site: Cluster, run: Path) -> tuple[tuple[str, str | None], ...]:
@@ -59,7 +46,7 @@ def directives(plan: Plan, recipe: Recipe, site: Cluster, run: Path) -> tuple[tu
     asked["signal"] = f"B:TERM@{warned_s(limit)}"
     for given in (site.default_sbatch_directives, recipe.sbatch_directives):
         for name, value in given.items():
-            if name not in _OURS or name in _MAY_BEAT:
+            if name not in DECIDED:
                 asked[name] = value or None
     asked["no-requeue"] = None
     return tuple(asked.items())

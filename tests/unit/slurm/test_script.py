@@ -51,9 +51,9 @@ def test_switches_of_the_site_are_obeyed() -> None:
 
 
 def test_what_the_run_depends_on_stays() -> None:
-    made = _asked({}, sbatch_directives={"output": "x", "nodes": "9", "array": "1-4", "job-name": "other"})
+    made = _asked({}, sbatch_directives={"output": "x", "nodes": "9", "ntasks": "4", "job-name": "other"})
     assert (made["output"], made["nodes"], made["job-name"]) == ("/runs/a b/job.log", "2", "other")
-    assert "array" not in made
+    assert "ntasks" not in made
     assert "no-requeue" in made
 
 
