@@ -39,9 +39,9 @@ class PlanCommand(click.Command):
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "json", "commands"]),
+    type=click.Choice(["table", "json", "commands", "script"]),
     default="table",
-    help="A table, the whole plan, or one shell line per process.",
+    help="A table, the whole plan, one shell line per process, or the script of a Slurm job.",
 )
 @click.option(
     "--explain",
@@ -64,10 +64,10 @@ def plan(
 ) -> int:
     """Show every process, port and variable of RECIPE.
 
-    Nothing is started and no address is needed: n0, n1 … stand for the nodes. The same recipe, cluster file and plugins
-    give the same bytes. Of a file of several variants each is shown; as JSON they are one object, variant: plan. Exit
-    status: 2 for a wrong recipe or cluster file, 3 for a plugin that is missing or broken; with --diff, 1 for a
-    difference.
+    Nothing is started and no address is needed: n0, n1 … stand for the nodes, and RUN in a script for the run folder.
+    The same recipe, cluster file and plugins give the same bytes. Of a file of several variants each is shown; as JSON
+    they are one object, variant: plan. Exit status: 2 for a wrong recipe or cluster file, 3 for a plugin that is
+    missing or broken; with --diff, 1 for a difference.
     """
     import functools
 
@@ -81,7 +81,7 @@ def plan(
 
     request = Request(recipe, cluster, sets, unsets)
     if other is not None:
-        if explain is not None or allocation is not None or form == "commands":
+        if explain is not None or allocation is not None or form in ("commands", "script"):
             raise click.UsageError("--diff goes with --format table or json only")
         return show_difference(request, other, form == "json")
 
@@ -93,7 +93,13 @@ def plan(
 
     def make(name: str, prepared: Prepared) -> tuple[Plan, str, list[str]]:
         made, explained = plan_on(prepared, msgspec.structs.replace(request, recipe=name), given, explain)
-        return made, explained, prepared.notes(made)
+        if form != "script":
+            return made, explained, prepared.notes(made)
+        from inferlane.slurm.show import passed_line, script_of
+
+        if explained:
+            click.echo(explained, err=True)
+        return made, script_of(prepared, made), [*prepared.notes(made), passed_line(prepared)]
 
     found = for_each(request, plugins_from_context(), make)
     results = found.results()
@@ -103,7 +109,7 @@ def plan(
     for name, (made, explained, _) in results:
         parts = list(_parts(made, form, explained))
         if parts and not single:
-            parts = [f"# {name}" if form == "commands" else f"=== {name} ===", *parts, ""]
+            parts = [f"# {name}" if form in ("commands", "script") else f"=== {name} ===", *parts, ""]
         for part in parts:
             click.echo(part, err=form == "json")
     for line in found.once((name, line) for name, (_, _, lines) in results for line in lines):
@@ -112,8 +118,12 @@ def plan(
 
 
 def _parts(made: Plan, form: str, explained: str) -> Iterator[str]:
+    """``explained``: for ``script``, the script."""
     from inferlane.planning.show import as_commands, as_table
 
+    if form == "script":
+        yield explained.rstrip("\n")
+        return
     if form != "json":
         yield as_commands(made) if form == "commands" else as_table(made)
     if explained:

@@ -26,7 +26,7 @@ class Nodes:
 
         Raises ``RunFault`` that names every node without an answer, with the scheduler's own words.
         """
-        argv = [*self._step, self._python, "-m", "inferlane.slurm.node", *words]
+        argv = [*self._step, self._python, "-P", "-m", "inferlane.slurm.node", *words]
         try:
             done = subprocess.run(argv, env=self._environ, capture_output=True, timeout=_STEP_S, check=False)
         except subprocess.TimeoutExpired as late:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from inferlane.config import Cluster, Recipe
@@ -16,6 +16,7 @@ from inferlane.values import Plan
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+=,\[\]-]*\Z")
 _WARN_S = 120
 _SHARE = 10
+_END = "-- end of the frozen files --"
 
 
 def directives(plan: Plan, recipe: Recipe, site: Cluster, run: Path) -> tuple[tuple[str, str | None], ...]:
@@ -23,7 +24,7 @@ def directives(plan: Plan, recipe: Recipe, site: Cluster, run: Path) -> tuple[tu
     limit = recipe.slurm.time_limit or site.default_time_limit
     asked: dict[str, str | None] = {
         "job-name": recipe.name,
-        "output": str(run / LOG),
+        "output": early_log(run) if embedded(site) else str(run / LOG),
         "nodes": str(len(plan.nodes)),
         "ntasks-per-node": "1",
     }
@@ -69,16 +70,41 @@ def seconds_of(limit: str) -> int:
     return total + int(days or 0) * 86400
 
 
-def render(plan: Plan, recipe: Recipe, site: Cluster, run: Path, python: str) -> str:
-    """The whole script. No value of a file is in its body but the run folder and the interpreter, quoted."""
+def render(
+    plan: Plan, recipe: Recipe, site: Cluster, run: Path, python: str, packed: Sequence[str] | None = None
+) -> str:
+    """The whole script. No value of a file is in its body but the run folder and the interpreter, quoted.
+
+    ``packed``: the frozen files, for a site where they travel inside of the script; ``None`` shows where they go.
+    """
     lines = ["#!/bin/bash", *(_line(name, value) for name, value in directives(plan, recipe, site, run)), ""]
-    return "\n".join([*lines, *_body(run, python), ""])
+    body = [*_unpacking(run, python, packed)] if embedded(site) else []
+    return "\n".join([*lines, "umask 077", *body, *_body(run, python), ""])
+
+
+def embedded(site: Cluster) -> bool:
+    """Whether the frozen files travel inside of the script."""
+    return site.runtime_config_transport == "embedded"
+
+
+def early_log(run: Path) -> str:
+    """Where the scheduler writes what a job says before its node has the run folder, with the scheduler's own signs."""
+    return f"/tmp/{run.name}-%j.log"  # noqa: S108 - nothing else is there on every node; the name ends in random digits
+
+
+def _unpacking(run: Path, python: str, packed: Sequence[str] | None) -> Iterable[str]:
+    """The early log stays where this fails; it is what tells why."""
+    yield f"{shlex.quote(python)} -P -m inferlane.slurm.embedded {shlex.quote(str(run))} <<'{_END}' || exit 1"
+    yield from ("(the frozen files of the run)",) if packed is None else packed
+    yield _END
+    yield f"exec >>{shlex.quote(str(run / LOG))} 2>&1"
+    early, _, rest = early_log(run).partition("%j")
+    yield f'rm -f -- {shlex.quote(early)}"$SLURM_JOB_ID"{shlex.quote(rest)}'
 
 
 def _body(run: Path, python: str) -> Iterable[str]:
-    yield "umask 077"
     yield f"cd {shlex.quote(str(run))} || exit 1"
-    yield f"exec {shlex.quote(python)} -m inferlane.slurm.job {shlex.quote(str(run))}"
+    yield f"exec {shlex.quote(python)} -P -m inferlane.slurm.job {shlex.quote(str(run))}"
 
 
 def _line(name: str, value: str | None) -> str:

@@ -75,5 +75,5 @@ def test_no_value_acts_in_the_body(tmp_path: Path) -> None:
     script.write_text(text)
     assert subprocess.run(["bash", "-n", str(script)], check=False).returncode == 0
     done = subprocess.run(["bash", str(script)], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout == f"-m inferlane.slurm.job {folder}\n"
+    assert done.stdout == f"-P -m inferlane.slurm.job {folder}\n"
     assert not list(tmp_path.rglob("pwned"))
