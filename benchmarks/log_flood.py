@@ -14,8 +14,8 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from inferlane.running import proc
-from inferlane.running.events import read_events
+from inferlane.running.folder.events import read_events
+from inferlane.running.processes import proc
 from inferlane.testing.handmade import plan, process
 from inferlane.testing.runs import begin
 from inferlane.values import Gate, LogCheck

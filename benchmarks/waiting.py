@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from inferlane.load.spec import LoadSpec
-from inferlane.running import proc
+from inferlane.running.processes import proc
 from inferlane.testing.handmade import HEAD, health, plan, process
 from inferlane.testing.runs import Running, begin
 from inferlane.values import Counter, File, Node, Plan, PlannedUpstream, PortBlock

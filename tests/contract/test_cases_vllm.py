@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from inferlane.planning import bind
-from inferlane.running.judge import judge_http
+from inferlane.running.readiness.judge import judge_http
 from inferlane.testing.plans import assert_ports_disjoint, option
 from inferlane.values import HttpCheck, LogCheck, PlannedProcess, Reply
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from inferlane.running.sweep import carriers
+from inferlane.running.leftovers.sweep import carriers
 from inferlane.testing.handmade import HEAD, PUBLIC, health, plan, process, served, server, shell, upstream
 from inferlane.testing.runs import Running
 from inferlane.values import Counter, Plan, PortBlock

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from inferlane.running import proc
 from inferlane.running.cancelling import cancel_run
-from inferlane.running.directory import RunDirectory
-from inferlane.running.states import state_of
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.folder.states import state_of
+from inferlane.running.processes import proc
 from inferlane.testing.handmade import served, shell
 
 pytestmark = pytest.mark.e2e
@@ -89,7 +89,7 @@ def test_a_wedged_supervisor_is_killed_after_its_time_and_the_guardian_closes_th
 _WEDGED = """
 import os, signal, subprocess, sys, time
 from pathlib import Path
-from inferlane.running import directory
+from inferlane.running.folder import directory
 from inferlane.running.guardian import guarded
 
 def main(announce):

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from inferlane.running import proc
 from inferlane.running.cancelling import cancel_run
-from inferlane.running.directory import RunDirectory
-from inferlane.running.sweep import carriers
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.leftovers.sweep import carriers
+from inferlane.running.processes import proc
 from inferlane.testing.handmade import served, server, shell
 
 pytestmark = pytest.mark.e2e

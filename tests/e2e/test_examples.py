@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from inferlane.running.events import read_events
+from inferlane.running.folder.events import read_events
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

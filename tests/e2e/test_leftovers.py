@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from inferlane.running import proc, shm, sysv, tree
+from inferlane.running.leftovers import shm, sysv
+from inferlane.running.processes import proc, tree
 from inferlane.testing.handmade import plan, process, served, shell
 from inferlane.values import Plan, PlannedProcess
 
@@ -203,7 +204,8 @@ def test_the_next_run_ends_what_cleared_its_environment_before_a_sigkill_of_both
 def test_a_program_that_forks_faster_than_it_can_be_killed_loses(tmp_path: Path) -> None:
     code = "import os\nfor _ in range(3000):\n    if os.fork(): os._exit(0)\nos.execvp('sleep', ['sleep', '300'])"
     script = (
-        "import subprocess, sys, time; from inferlane.running import proc; from inferlane.running.sweep import sweep\n"
+        "import subprocess, sys, time; from inferlane.running.processes import proc; "
+        "from inferlane.running.leftovers.sweep import sweep\n"
         "proc.become_subreaper()\n"
         f"[subprocess.Popen([sys.executable, '-c', {code!r}], start_new_session=True) for _ in range(4)]\n"
         "time.sleep(0.3); print(len(sweep().left)); import os; print(len(proc.descendants(os.getpid())))"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from inferlane.planning import encode
-from inferlane.running import proc
+from inferlane.running.processes import proc
 from inferlane.testing.handmade import health, plan, process, served, shell
 from inferlane.values import Gate, LogCheck, Plan
 

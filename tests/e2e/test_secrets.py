@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from inferlane.running import proc
+from inferlane.running.processes import proc
 from inferlane.testing.handmade import plan, process, served, shell
 from inferlane.values import File
 

@@ -50,7 +50,7 @@ def limited(code: str, limit: int) -> str:
     )
 
 
-NO_ROOM = "import inferlane.running.limits as limits; limits.check_file_limit.__defaults__ = (0,)"
+NO_ROOM = "import inferlane.running.processes.limits as limits; limits.check_file_limit.__defaults__ = (0,)"
 
 
 @pytest.mark.parametrize("limit", [8, 12, 20, 40])

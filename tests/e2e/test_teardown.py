@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from inferlane.running import proc, tree
+from inferlane.running.processes import proc, tree
 from inferlane.testing.handmade import served, shell
 
 pytestmark = pytest.mark.e2e

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from inferlane.planning import encode
-from inferlane.running import proc
-from inferlane.running.sweep import carriers
+from inferlane.running.leftovers.sweep import carriers
+from inferlane.running.processes import proc
 from inferlane.testing.handmade import health, plan, served, server, shell
 from inferlane.testing.terminal import Terminal
 from inferlane.values import Plan

@@ -18,7 +18,7 @@ from inferlane.cli.documents import print_failure
 from inferlane.cli.guarded import run_guarded
 from inferlane.errors import EXIT_FAILED, EXIT_OK
 from inferlane.running.guardian import heeded
-from inferlane.running.hints import reference
+from inferlane.running.terminal.hints import reference
 
 LOG = "run.log"
 _BEGIN_S = 30.0

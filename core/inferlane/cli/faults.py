@@ -39,7 +39,7 @@ def _described(fault: Exception) -> tuple[list[str], int]:
         return str(fault).splitlines(), fault.exit_code
     if isinstance(fault, OSError) and unwritable(fault):
         return [f"the output could not be written: {fault.strerror}"], EXIT_FAILED
-    from inferlane.running.limits import shortage
+    from inferlane.running.processes.limits import shortage
 
     line = shortage(fault, forking=True)
     if line is not None:

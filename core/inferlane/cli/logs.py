@@ -22,8 +22,8 @@ def logs(words: tuple[str, ...], output: str | None, follow: bool, lines: int) -
     processes that start later, until the run is over, and then says how it ended, on stderr. Of a run that is a Slurm
     job, the process `job` is the job itself.
     """
-    from inferlane.running.following import Following, last_words
-    from inferlane.running.states import going_on
+    from inferlane.running.folder.states import going_on
+    from inferlane.running.logs.following import Following, last_words
     from inferlane.slurm.observe import Going, states
     from inferlane.slurm.record import read_record
 

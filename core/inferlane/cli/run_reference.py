@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from inferlane.running.directory import RunDirectory
+    from inferlane.running.folder.directory import RunDirectory
     from inferlane.slurm.record import JobId
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,7 +33,7 @@ def outputs_folder(output: str | None) -> Path:
 
 def find_run(reference: str | None, output: str | None) -> RunDirectory:
     """The run that is meant: by path, id or the number of its job; a path needs no folder to look in."""
-    from inferlane.running.directory import find
+    from inferlane.running.folder.directory import find
 
     is_path = reference is not None and Path(reference).is_dir()
     outputs = Path() if is_path else outputs_folder(output)
@@ -53,7 +53,7 @@ def find_run_or_job(reference: str | None, output: str | None) -> tuple[RunDirec
 
 
 def _run_of_job(reference: str, outputs: Path) -> RunDirectory | None:
-    from inferlane.running.directory import RunDirectory, all_runs
+    from inferlane.running.folder.directory import RunDirectory, all_runs
     from inferlane.slurm.record import find_job, parse_id
 
     job = parse_id(reference)
@@ -64,7 +64,7 @@ def _run_of_job(reference: str, outputs: Path) -> RunDirectory | None:
 def find_processes(words: tuple[str, ...], output: str | None) -> tuple[RunDirectory, tuple[str, ...]]:
     """``[RUN] [PROCESS]...``: a first word that is no run's path or whole id may name a process of the latest run."""
     from inferlane.errors import UsageFault
-    from inferlane.running.following import processes_of
+    from inferlane.running.logs.following import processes_of
 
     run, names = _process_of_latest(words, output) or (find_run(words[0] if words else None, output), words[1:])
     known = processes_of(run)
@@ -75,8 +75,8 @@ def find_processes(words: tuple[str, ...], output: str | None) -> tuple[RunDirec
 
 
 def _process_of_latest(words: tuple[str, ...], output: str | None) -> tuple[RunDirectory, tuple[str, ...]] | None:
-    from inferlane.running.directory import all_runs, exact
-    from inferlane.running.following import processes_of
+    from inferlane.running.folder.directory import all_runs, exact
+    from inferlane.running.logs.following import processes_of
 
     if not words or exact(words[0], Path()) is not None:
         return None

@@ -27,7 +27,7 @@ def status(run: str | None, output: str | None, as_json: bool) -> None:
 
 
 def _one(reference: str, output: str | None, as_json: bool) -> None:
-    from inferlane.running.listing import in_full, lines_of
+    from inferlane.running.terminal.listing import in_full, lines_of
     from inferlane.slurm.observe import states
 
     found, state, seen = states([find_run(reference, output)], os.environ)[0]
@@ -38,8 +38,8 @@ def _one(reference: str, output: str | None, as_json: bool) -> None:
 
 
 def _list(output: str | None, as_json: bool) -> None:
-    from inferlane.running.directory import all_runs
-    from inferlane.running.listing import as_data, list_lines
+    from inferlane.running.folder.directory import all_runs
+    from inferlane.running.terminal.listing import as_data, list_lines
     from inferlane.slurm.observe import states
 
     outputs = outputs_folder(output)

@@ -15,7 +15,7 @@ from inferlane.cli.run_reference import find_run_or_job, outputs_option
 from inferlane.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_UNKNOWN
 
 if TYPE_CHECKING:
-    from inferlane.running.directory import RunDirectory
+    from inferlane.running.folder.directory import RunDirectory
     from inferlane.slurm.record import JobId
 
 _TICK_S = 0.3
@@ -60,7 +60,7 @@ def _job(job: JobId, folder: RunDirectory | None, log: Path | None, timeout: flo
 
 
 def _local(folder: RunDirectory, log: Path | None, timeout: float | None, as_json: bool) -> int:
-    from inferlane.running.states import going_on, verdict_of
+    from inferlane.running.folder.states import going_on, verdict_of
     from inferlane.slurm.stream import LogStream, show
 
     stream = LogStream(log or folder.path / "run.log")
@@ -86,7 +86,7 @@ def _local(folder: RunDirectory, log: Path | None, timeout: float | None, as_jso
 
 
 def _tell(message: str, data: dict[str, Any], document: Any, as_json: bool) -> None:
-    from inferlane.running.tails import printable
+    from inferlane.running.logs.tails import printable
 
     click.echo(printable(message), err=True)
     cause = (document or {}).get("cause")

@@ -10,7 +10,7 @@ import msgspec
 
 from inferlane.errors import InferlaneError
 from inferlane.load.spec import LoadSpec
-from inferlane.running.files import write_whole
+from inferlane.running.folder.files import write_whole
 
 
 def stem(spec: LoadSpec, concurrency: int) -> str:

@@ -8,11 +8,11 @@ import signal
 import time
 
 from inferlane.errors import EXIT_OK, EXIT_UNKNOWN
-from inferlane.running.directory import RunDirectory
-from inferlane.running.events import read_events
-from inferlane.running.keepers import Keepers, host_of, is_theirs, keepers_of
-from inferlane.running.states import verdict_of
-from inferlane.running.sweep import sweep_dead_runs
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.folder.events import read_events
+from inferlane.running.folder.keepers import Keepers, host_of, is_theirs, keepers_of
+from inferlane.running.folder.states import verdict_of
+from inferlane.running.leftovers.sweep import sweep_dead_runs
 
 REACTS_S = 15.0
 """A supervisor that was told to stop begins its teardown within moments; after this long it is wedged."""

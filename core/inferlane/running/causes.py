@@ -7,11 +7,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from inferlane.running.directory import RunDirectory
-from inferlane.running.judge import compiled
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.logs.tails import tail
 from inferlane.running.outcome import Cause, exit_words
-from inferlane.running.spawn import Child
-from inferlane.running.tails import tail
+from inferlane.running.processes.spawn import Child
+from inferlane.running.readiness.judge import compiled
 from inferlane.values import Plan
 
 _CLAIM_LINES, _CLAIM_BYTES = 2000, 256 << 10  # a server that waits says little after it is up

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from inferlane.running.causes import Causes
-from inferlane.running.directory import RunDirectory
+from inferlane.running.folder.directory import RunDirectory
 from inferlane.running.outcome import Cause, RunEnded, exit_words
-from inferlane.running.spawn import Children
+from inferlane.running.processes.spawn import Children
 from inferlane.values import Plan, Summary
 
 Summarise = Callable[[Mapping[str, str]], Summary | None]

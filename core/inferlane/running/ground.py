@@ -8,9 +8,9 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Protocol
 
-from inferlane.running import proc
-from inferlane.running.limits import FileLimit
-from inferlane.running.spawn import Child, spawn
+from inferlane.running.processes import proc
+from inferlane.running.processes.limits import FileLimit
+from inferlane.running.processes.spawn import Child, spawn
 from inferlane.values import PlannedProcess
 
 

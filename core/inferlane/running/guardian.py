@@ -15,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from inferlane.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED
-from inferlane.running import proc
-from inferlane.running.limits import shortage
-from inferlane.running.sweep import Swept, sweep
+from inferlane.running.leftovers.sweep import Swept, sweep
+from inferlane.running.processes import proc
+from inferlane.running.processes.limits import shortage
 
 Announce = Callable[[Path], None]
 """Tells the guardian which run folder to close should the supervisor be killed."""
@@ -147,7 +147,7 @@ def _read_all(reader: int) -> bytes:
 
 def _verdict(code: int, seen: list[int], announced: bytes, swept: Swept, lost: Lost) -> int:
     if announced:
-        from inferlane.running.aftermath import close_run
+        from inferlane.running.folder.aftermath import close_run
 
         folder = Path(os.fsdecode(announced.splitlines()[-1]))
         if close_run(folder, code, swept):

@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,65 +16,27 @@ import msgspec
 from inferlane.errors import EXIT_FAILED, InferlaneError, RunFault
 from inferlane.planning.bind import bind, encode
 from inferlane.planning.secrets import PREFIX as SECRET_PREFIX
-from inferlane.running import addresses, directory, preflight
-from inferlane.running.clients import Summarise
-from inferlane.running.directory import RunDirectory
-from inferlane.running.environment import environments, proxies_asked_for, revealed
-from inferlane.running.events import EventLog, wall_time
+from inferlane.running import preflight
+from inferlane.running.folder import directory
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.folder.events import EventLog, wall_time
+from inferlane.running.folder.secrets import Redactor
+from inferlane.running.folder.space import release, reserve, unwritten
+from inferlane.running.folder.upkeep import Upkeep
 from inferlane.running.ground import Ground, ThisMachine
-from inferlane.running.housekeeping import Housekeeping, signals_again
-from inferlane.running.judge import JudgePlugin
-from inferlane.running.limits import check_file_limit, lift_file_limit, refuse_shortage
+from inferlane.running.leftovers import addresses
+from inferlane.running.leftovers.housekeeping import Housekeeping, signals_again
+from inferlane.running.leftovers.sweep import Swept, sweep_dead_runs
 from inferlane.running.outcome import EXIT_CODES, Cause, Ended, Outcome
-from inferlane.running.report import Reporter, counted, reporter
-from inferlane.running.secrets import Redactor
-from inferlane.running.signals import SignalFlags
-from inferlane.running.space import release, reserve, unwritten
-from inferlane.running.spawn import Child
-from inferlane.running.supervisor import Ending, Settings, Supervisor
-from inferlane.running.sweep import Swept, sweep_dead_runs
-from inferlane.running.teardown import last_look
-from inferlane.running.upkeep import Upkeep
+from inferlane.running.processes.environment import environments, proxies_asked_for, revealed
+from inferlane.running.processes.limits import check_file_limit, lift_file_limit, refuse_shortage
+from inferlane.running.processes.signals import SignalFlags
+from inferlane.running.processes.spawn import Child
+from inferlane.running.processes.teardown import last_look
+from inferlane.running.settings import Ending, Hooks, RunOptions, Settings
+from inferlane.running.supervisor import Supervisor
+from inferlane.running.terminal.report import Reporter, counted, reporter
 from inferlane.values import Plan
-
-Replan = Callable[[Mapping[str, tuple[int, ...]]], Plan]
-"""Node name to ports that others hold; answers with a plan that avoids them."""
-
-Orders = Callable[[Plan], Mapping[str, bytes]]
-"""The bound plan to the content of each twin's orders file."""
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """How to run. ``patience_s``: how long generation may go on failing while every gate holds. ``documents``: files to
-    keep in the run folder (name to content). ``devices``: the words of this machine's devices. ``tokens``: further
-    values for ``bind``. ``serve``: leave the benchmark out, serve until stopped.
-    ``guardian``: the guardian's process id. ``announce``: tells it the run folder.
-    """
-
-    outputs: Path
-    environ: Mapping[str, str]
-    grace_s: float = 30.0
-    patience_s: float = 240.0
-    as_json: bool = False
-    live: bool = True
-    serve: bool = False
-    pass_environment: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ()
-    tokens: Mapping[str, str] = field(default_factory=dict)
-    documents: Mapping[str, bytes] = field(default_factory=dict)
-    guardian: int | None = None
-    announce: Callable[[Path], None] | None = None
-
-
-@dataclass(frozen=True)
-class Hooks:
-    """What of the planning side a run needs. ``replan`` is called only when a port is taken."""
-
-    replan: Replan | None = None
-    orders: Orders | None = None
-    summarise: Summarise | None = None
-    judge: JudgePlugin | None = None
 
 
 def run_plan(

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from inferlane.errors import RunFault
 from inferlane.planning.bind import tokens
 from inferlane.rehearsal.programs import has_module
-from inferlane.running.addresses import Listener, holders
-from inferlane.running.judge import compiled
+from inferlane.running.leftovers.addresses import Listener, holders
+from inferlane.running.readiness.judge import compiled
 from inferlane.values import HttpCheck, LogCheck, Need, Plan, PlannedProcess
 
 

@@ -19,9 +19,10 @@ from inferlane.planning.secrets import fill
 from inferlane.plugins import Plugins
 from inferlane.preparation import Prepared, Request, prepare
 from inferlane.rehearsal import Programs, RehearsalOptions, orders, rehearse, scale_down
-from inferlane.running.devices import Pool, device_pool
-from inferlane.running.local import Hooks, RunOptions, run_plan
+from inferlane.running.local import run_plan
 from inferlane.running.preflight import host_memory
+from inferlane.running.processes.devices import Pool, device_pool
+from inferlane.running.settings import Hooks, RunOptions
 from inferlane.running.unused import unused_line
 from inferlane.values import Plan, PluginCheck, Reply, Summary, Verdict
 

@@ -11,64 +11,34 @@ import os
 import signal
 import time
 import traceback
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 
 from inferlane.errors import RunFault
-from inferlane.running.board import Board
-from inferlane.running.canary import Canary
 from inferlane.running.causes import Causes
-from inferlane.running.clients import Clients, Summarise
-from inferlane.running.deadline import Deadline
-from inferlane.running.directory import RunDirectory
-from inferlane.running.events import EventLog
-from inferlane.running.exits import Exits
-from inferlane.running.gatekeeper import Gatekeeper
-from inferlane.running.ground import Ground, ThisMachine
-from inferlane.running.heartbeat import Heartbeat
-from inferlane.running.judge import JudgePlugin
-from inferlane.running.limits import told
-from inferlane.running.logwatch import LogRoom
+from inferlane.running.clients import Clients
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.folder.events import EventLog
+from inferlane.running.logs.logwatch import LogRoom
 from inferlane.running.outcome import Cause, RunEnded, VerdictWord
-from inferlane.running.report import Reporter
-from inferlane.running.served import Served
-from inferlane.running.signals import SignalFlags
-from inferlane.running.silence import Silence
-from inferlane.running.spawn import Children
-from inferlane.running.teardown import Teardown
-from inferlane.running.vitals import Vitals
+from inferlane.running.processes.exits import Exits
+from inferlane.running.processes.limits import told
+from inferlane.running.processes.signals import SignalFlags
+from inferlane.running.processes.spawn import Children
+from inferlane.running.processes.teardown import Teardown
+from inferlane.running.readiness.canary import Canary
+from inferlane.running.readiness.deadline import Deadline
+from inferlane.running.readiness.gatekeeper import Gatekeeper
+from inferlane.running.readiness.heartbeat import Heartbeat
+from inferlane.running.readiness.served import Served
+from inferlane.running.readiness.silence import Silence
+from inferlane.running.readiness.vitals import Vitals
+from inferlane.running.settings import Ending, Settings
+from inferlane.running.terminal.board import Board
+from inferlane.running.terminal.report import Reporter
 from inferlane.values import PHASES, Phase, Plan, Summary
 
 _MINUTE_S = 60.0
 _LAG_TRIES = 4
-
-
-@dataclass(frozen=True)
-class Settings:
-    """``grace_s``: the budget of the teardown. ``patience_s``: how long generation may go on failing while every gate
-    holds. ``guardian``: its process id, if any. ``upkeep``: called at each turn. ``ground``: where processes run.
-    """
-
-    grace_s: float = 30.0
-    patience_s: float = 240.0
-    guardian: int | None = None
-    ground: Ground = field(default_factory=ThisMachine)
-    summarise: Summarise | None = None
-    judge: JudgePlugin | None = None
-    upkeep: Callable[[], None] = lambda: None
-
-
-@dataclass(frozen=True)
-class Ending:
-    """What the supervisor knows when everything was told to end."""
-
-    verdict: VerdictWord
-    cause: Cause | None
-    followers: tuple[str, ...]
-    timings: Mapping[str, float]
-    summary: Summary | None
-    served: Mapping[str, int]
-    warnings: tuple[str, ...]
 
 
 class Supervisor:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 
 from inferlane.errors import EXIT_OK, EXIT_UNKNOWN
-from inferlane.running.directory import RunDirectory
-from inferlane.running.events import read_events
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.folder.events import read_events
 from inferlane.slurm.calls import Answer, call, clean_environment
 from inferlane.slurm.observe import Seen, seen
 from inferlane.slurm.queue import document_of

@@ -8,7 +8,7 @@ import signal
 import sys
 
 from inferlane.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_TERMINATED
-from inferlane.running.directory import RunDirectory
+from inferlane.running.folder.directory import RunDirectory
 from inferlane.slurm.calls import clean_environment
 from inferlane.slurm.record import LOG, JobId
 from inferlane.slurm.wait import wait_for

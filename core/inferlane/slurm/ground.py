@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from inferlane.running.ground import ThisMachine
-from inferlane.running.spawn import Child, spawn
+from inferlane.running.processes.spawn import Child, spawn
 from inferlane.slurm.steps import Job, signal_steps, step_numbers
 from inferlane.values import PlannedProcess
 

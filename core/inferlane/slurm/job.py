@@ -15,16 +15,18 @@ from inferlane.planning.allocation import Allocation
 from inferlane.plugins import Plugins
 from inferlane.preparation import Prepared, Request, prepare
 from inferlane.rehearsal import Programs, orders, rehearse
-from inferlane.running import addresses, directory
-from inferlane.running.directory import RunDirectory
-from inferlane.running.events import wall_time
+from inferlane.running.folder import directory
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.folder.events import wall_time
 from inferlane.running.guardian import Announce, guarded
-from inferlane.running.local import Hooks, LocalRun, RunOptions, refused
-from inferlane.running.report import reporter
-from inferlane.running.signals import SignalFlags
+from inferlane.running.leftovers import addresses
+from inferlane.running.leftovers.sweep import Swept
+from inferlane.running.local import LocalRun, refused
+from inferlane.running.processes.signals import SignalFlags
+from inferlane.running.processes.teardown import last_look
+from inferlane.running.settings import Hooks, RunOptions
 from inferlane.running.start import VIRTUAL_MEMORY, judge_of, summariser_of
-from inferlane.running.sweep import Swept
-from inferlane.running.teardown import last_look
+from inferlane.running.terminal.report import reporter
 from inferlane.slurm import frozen, steps
 from inferlane.slurm.frozen import Frozen
 from inferlane.slurm.ground import StepGround

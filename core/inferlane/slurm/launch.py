@@ -19,13 +19,14 @@ from inferlane.planning import Shape, encode
 from inferlane.planning.secrets import references
 from inferlane.preparation import Prepared
 from inferlane.rehearsal import Programs, rehearse, scale_down
-from inferlane.running import directory
+from inferlane.running.folder import directory
 from inferlane.running.start import PATIENCE_S, REHEARSED_PATIENCE_S, VIRTUAL_MEMORY, Wish, model_of
 from inferlane.slurm import frozen
+from inferlane.slurm.embedded import pack
 from inferlane.slurm.follow import follow
 from inferlane.slurm.frozen import JobSettings, StepSettings
 from inferlane.slurm.gpus import gpu_request
-from inferlane.slurm.script import render
+from inferlane.slurm.script import embedded, render
 from inferlane.slurm.submit import submit
 from inferlane.values import Plan
 
@@ -42,10 +43,12 @@ def launch(wish: Wish, prepared: Prepared) -> int:
         sys.stdout.write(render(plan, prepared.hidden, prepared.site, Path("RUN"), settings.python))
         return EXIT_OK
     run = directory.create(Path(wish.output or prepared.site.output_dir or "outputs"), prepared.hidden.name)
-    for name, content in frozen.files(settings, encode(plan), _text(prepared.hidden), _text(prepared.site)).items():
+    files = frozen.files(settings, encode(plan), _text(prepared.hidden), _text(prepared.site))
+    files["recipe.yaml"] = dump(masked(prepared.recipe.source.root)).encode()
+    for name, content in files.items():
         run.write(name, content)
-    run.write("recipe.yaml", dump(masked(prepared.recipe.source.root)).encode())
-    run.write(SCRIPT, render(plan, prepared.hidden, prepared.site, run.path, settings.python).encode())
+    packed = pack(files) if embedded(prepared.site) else None
+    run.write(SCRIPT, render(plan, prepared.hidden, prepared.site, run.path, settings.python, packed).encode())
     token = f"inferlane-{secrets.token_hex(8)}"
     job = submit(run.path / SCRIPT, run.path, token, names, {**os.environ, **prepared.secrets})
     return follow(job, run, wish.as_json, wish.detach)

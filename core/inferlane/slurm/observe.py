@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from inferlane.errors import RunFault
-from inferlane.running.directory import RunDirectory
-from inferlane.running.states import ProcessState, State, state_of
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.folder.states import ProcessState, State, state_of
 from inferlane.slurm.queue import JobState, ask, queue_of_user, verdict_state
 from inferlane.slurm.record import JobId, JobRecord, read_record
 from inferlane.slurm.submit import look_up

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from inferlane.errors import RunFault, UsageFault
-from inferlane.running.files import write_whole
+from inferlane.running.folder.files import write_whole
 from inferlane.slurm.calls import Answer, call, clean_environment, removed_names
 from inferlane.slurm.record import FILE, JobId, JobRecord, parse_id
 

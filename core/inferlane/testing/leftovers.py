@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from inferlane.running import proc
-from inferlane.running.sweep import RUN_ID, SCRATCH_PREFIX, scratch_base
+from inferlane.running.leftovers.sweep import RUN_ID, SCRATCH_PREFIX, scratch_base
+from inferlane.running.processes import proc
 from inferlane.testing.runs import Running
 
 _PR_SET_CHILD_SUBREAPER = 36

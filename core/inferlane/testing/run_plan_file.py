@@ -12,7 +12,8 @@ from inferlane.running.guardian import Announce, guarded
 def _run(announce: Announce) -> int:
     from inferlane.errors import InferlaneError
     from inferlane.planning.bind import decode
-    from inferlane.running.local import RunOptions, run_plan
+    from inferlane.running.local import run_plan
+    from inferlane.running.settings import RunOptions
 
     grace = float(sys.argv[3]) if len(sys.argv) > 3 else 5.0
     options = RunOptions(

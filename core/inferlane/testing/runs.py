@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from inferlane.planning import encode
-from inferlane.running import proc
-from inferlane.running.events import read_events
-from inferlane.running.sweep import OWNER_FILE
+from inferlane.running.folder.events import read_events
+from inferlane.running.leftovers.sweep import OWNER_FILE
+from inferlane.running.processes import proc
 from inferlane.values import Plan
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from inferlane.running import proc
+from inferlane.running.processes import proc
 
 USERS = ("ada", "bob")
 """Ordinary users of every lab, with homes on the shared file system."""
@@ -94,6 +94,7 @@ class Lab:
             "SLURMLAB_SHARE": " ".join(self._seen),
             "SLURMLAB_IMAGE_DIRS": " ".join(self._seen),
             "SLURMLAB_USERS": " ".join(USERS),
+            "SLURMLAB_OWNER": str(os.getpid()),
             **self.site.variables(),
         }
         done = _call([str(self._scripts / "up.sh")], env, None, 90)

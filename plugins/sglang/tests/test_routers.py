@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from inferlane.planning import bind
-from inferlane.running.judge import judge_http
+from inferlane.running.readiness.judge import judge_http
 from inferlane.testing.plans import option, plan_of, problems_of, recipe_block
 from inferlane.values import HttpCheck, Plan, Reply
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from inferlane.running.directory import RunDirectory
-from inferlane.running.states import state_of
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.folder.states import state_of
 from inferlane.testing.handmade import served, shell
 from inferlane.testing.runs import Running
 

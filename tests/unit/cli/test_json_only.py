@@ -168,7 +168,7 @@ def test_who_stops_a_detaching_command_stops_the_run(tmp_path: Path, number: str
 
 
 def _deepest(pid: int) -> int:
-    from inferlane.running.proc import children_of_all
+    from inferlane.running.processes.proc import children_of_all
 
     table = children_of_all()
     while pid in table:

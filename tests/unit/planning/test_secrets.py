@@ -12,7 +12,7 @@ from inferlane.errors import UsageFault
 from inferlane.planning import Shape, bind, encode
 from inferlane.plugins import Plugins
 from inferlane.preparation import Prepared, Request, prepare
-from inferlane.running.environment import base_environment, process_environment, revealed
+from inferlane.running.processes.environment import base_environment, process_environment, revealed
 from inferlane.testing import handmade
 from inferlane.values import File
 

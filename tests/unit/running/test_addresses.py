@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from inferlane.running.addresses import claim, holders, known_tokens, listeners
+from inferlane.running.leftovers.addresses import claim, holders, known_tokens, listeners
 
 
 def test_two_runs_never_share_a_network() -> None:
@@ -23,7 +23,7 @@ def test_two_runs_never_share_a_network() -> None:
 
 
 def test_runs_with_other_folders_for_temporary_files_do_not_share_one_either(tmp_path: Path) -> None:
-    code = "from inferlane.running.addresses import claim; print(claim(1).networks)"
+    code = "from inferlane.running.leftovers.addresses import claim; print(claim(1).networks)"
     mine = claim(1)
     try:
         env = {**os.environ, "TMPDIR": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
@@ -34,7 +34,8 @@ def test_runs_with_other_folders_for_temporary_files_do_not_share_one_either(tmp
 
 
 def test_a_network_is_free_again_when_its_run_has_been_killed() -> None:
-    code = "from inferlane.running.addresses import claim; s = claim(1); print(*s.networks[0], flush=True); input()"
+    code = "from inferlane.running.leftovers.addresses import claim; s = claim(1); print(*s.networks[0], flush=True)"
+    code += "; input()"
     child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     first, second = child.stdout.readline().split()

@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from inferlane.running.board import Board
-from inferlane.running.canary import Canary
-from inferlane.running.directory import RunDirectory
+from inferlane.running.folder.directory import RunDirectory
 from inferlane.running.outcome import RunEnded
-from inferlane.running.spawn import Children
-from inferlane.running.vitals import Vitals
+from inferlane.running.processes.spawn import Children
+from inferlane.running.readiness.canary import Canary
+from inferlane.running.readiness.vitals import Vitals
+from inferlane.running.terminal.board import Board
 from inferlane.testing.handmade import plan, process, upstream
 from inferlane.values import Counter, PlannedUpstream
 

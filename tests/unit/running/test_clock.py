@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from inferlane.running import clock
-from inferlane.running.clock import ClockWatch
+from inferlane.running.leftovers import clock
+from inferlane.running.leftovers.clock import ClockWatch
 
 
 @pytest.fixture

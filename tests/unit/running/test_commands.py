@@ -15,10 +15,10 @@ from inferlane.cli.cancel import cancel
 from inferlane.cli.logs import logs
 from inferlane.cli.status import status
 from inferlane.errors import RunFault, UsageFault
-from inferlane.running.devices import device_pool
-from inferlane.running.directory import RunDirectory, create, record_owner
-from inferlane.running.events import EventLog
-from inferlane.running.secrets import Redactor
+from inferlane.running.folder.directory import RunDirectory, create, record_owner
+from inferlane.running.folder.events import EventLog
+from inferlane.running.folder.secrets import Redactor
+from inferlane.running.processes.devices import device_pool
 from inferlane.running.start import shape_of_machine
 from inferlane.testing.handmade import HEAD, plan, shell
 from inferlane.values import Plan, Slot

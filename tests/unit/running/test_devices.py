@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from inferlane.errors import UsageFault
-from inferlane.running.devices import device_pool, found_devices
+from inferlane.running.processes.devices import device_pool, found_devices
 
 MASK = "SOME_VISIBLE_DEVICES"
 

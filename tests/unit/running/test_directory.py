@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from inferlane.errors import RunFault, UsageFault
-from inferlane.running import directory
-from inferlane.running.directory import (
+from inferlane.running.folder import directory
+from inferlane.running.folder.directory import (
     RunDirectory,
     all_runs,
     create,
@@ -23,9 +23,9 @@ from inferlane.running.directory import (
     write_files,
     write_orders,
 )
-from inferlane.running.events import EventLog, read_events
-from inferlane.running.secrets import Redactor
-from inferlane.running.states import state_of
+from inferlane.running.folder.events import EventLog, read_events
+from inferlane.running.folder.secrets import Redactor
+from inferlane.running.folder.states import state_of
 from inferlane.testing.handmade import plan, shell
 from inferlane.values import File
 

@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from inferlane.errors import RunFault
-from inferlane.running.environment import base_environment, environments, process_environment, proxies_asked_for
-from inferlane.running.secrets import Redactor
+from inferlane.running.folder.secrets import Redactor
+from inferlane.running.processes.environment import (
+    base_environment,
+    environments,
+    process_environment,
+    proxies_asked_for,
+)
 from inferlane.testing.handmade import plan, shell
 
 SHELL = {

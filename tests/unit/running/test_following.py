@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from inferlane.running.directory import RunDirectory, create, record_owner
-from inferlane.running.following import Following, start_of_tail
+from inferlane.running.folder.directory import RunDirectory, create, record_owner
+from inferlane.running.logs.following import Following, start_of_tail
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_the_tail_begins_with_a_whole_line(tmp_path: Path, end: bytes, count: in
 
 @pytest.mark.parametrize("block", [1, 2, 3, 7])
 def test_the_tail_is_the_same_however_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr("inferlane.running.following._BACK", block)
+    monkeypatch.setattr("inferlane.running.logs.following._BACK", block)
     log = tmp_path / "x.log"
     log.write_bytes(b"one\ntwo\n\nfour\n")
     rest = [log.read_bytes()[start_of_tail(log, count) :] for count in (1, 2, 3, 4)]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from inferlane.running import probes
+from inferlane.running.readiness import probes
 from inferlane.testing.garbage_server import GarbageServer
 from inferlane.values import Reply
 

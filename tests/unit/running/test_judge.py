@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from inferlane.running.judge import judge_http, judge_plugin, judge_tcp
+from inferlane.running.readiness.judge import judge_http, judge_plugin, judge_tcp
 from inferlane.values import HttpCheck, PluginCheck, Reply, Rows, Verdict
 
 URL = "http://127.64.0.1:8000/workers"

@@ -12,8 +12,9 @@ import pytest
 
 from inferlane.cli.faults import tell
 from inferlane.errors import RunFault
-from inferlane.running import limits, probes
-from inferlane.running.ports import still_held
+from inferlane.running.leftovers.ports import still_held
+from inferlane.running.processes import limits
+from inferlane.running.readiness import probes
 from inferlane.values import Reply
 
 

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from inferlane.running import followed, logwatch
-from inferlane.running.directory import RunDirectory
-from inferlane.running.followed import LogFollower, LogWatch
-from inferlane.running.logwatch import LogRoom
-from inferlane.running.sieve import Sieve, needed_words
-from inferlane.running.tails import printable, tail, without_colour
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.logs import followed, logwatch
+from inferlane.running.logs.followed import LogFollower, LogWatch
+from inferlane.running.logs.logwatch import LogRoom
+from inferlane.running.logs.sieve import Sieve, needed_words
+from inferlane.running.logs.tails import printable, tail, without_colour
 from inferlane.testing.handmade import plan, shell
 from inferlane.values import LogCheck
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from inferlane.running.pace import Pace
+from inferlane.running.readiness.pace import Pace
 
 
 def _rested(interval: float, tries: int, waiting: int = 1, limit: float = 60.0) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from inferlane.running import probes
+from inferlane.running.readiness import probes
 from inferlane.values import Reply
 
 

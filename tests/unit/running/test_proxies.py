@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from inferlane.load.client import session
-from inferlane.running import probes
+from inferlane.running.readiness import probes
 
 DEAD = "http://127.0.0.1:9"
 NAMES = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")

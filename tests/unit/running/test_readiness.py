@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from inferlane.running.canary import no_completion
-from inferlane.running.counters import grown, read_counter
+from inferlane.running.readiness.canary import no_completion
+from inferlane.running.readiness.counters import grown, read_counter
 from inferlane.values import Counter, Reply
 
 TEXT = """# HELP n_total requests

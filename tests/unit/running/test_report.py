@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from inferlane.running.board import Row, table
 from inferlane.running.outcome import Cause, Ended, Outcome, exit_words
-from inferlane.running.report import final_lines
+from inferlane.running.terminal.board import Row, table
+from inferlane.running.terminal.report import final_lines
 from inferlane.values import Summary
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len  # noqa: TID253 - a test
 
-from inferlane.running import outlet as outlets
-from inferlane.running.board import Row
-from inferlane.running.outlet import Outlet
-from inferlane.running.report import LiveReporter, Reporter
-from inferlane.running.screen import Screen, cut, in_foreground, is_live, table_lines
+from inferlane.running.terminal import outlet as outlets
+from inferlane.running.terminal.board import Row
+from inferlane.running.terminal.outlet import Outlet
+from inferlane.running.terminal.report import LiveReporter, Reporter
+from inferlane.running.terminal.screen import Screen, cut, in_foreground, is_live, table_lines
 from inferlane.testing.terminal import shown
 
 ROWS = (Row("decode-0", "starting", 61.2, "HTTP 503", "加载模型权重"), Row("prefill-12", "ready", 3, "", ""))
@@ -145,7 +145,7 @@ def test_while_the_command_is_put_aside_nothing_is_written_over_the_shell(monkey
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb") as read, os.fdopen(writer, "w") as write:
         front = [False]
-        monkeypatch.setattr("inferlane.running.report.in_foreground", lambda pid: front[0])
+        monkeypatch.setattr("inferlane.running.terminal.report.in_foreground", lambda pid: front[0])
         report = LiveReporter(write, os.getppid())
         report.line("said meanwhile")
         report.progress(lambda: ROWS)

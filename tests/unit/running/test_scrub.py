@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import pytest
 
-from inferlane.running import scrub
-from inferlane.running.directory import FOLDERS, RunDirectory
-from inferlane.running.scrub import Scrubber
+from inferlane.running.folder import scrub
+from inferlane.running.folder.directory import FOLDERS, RunDirectory
+from inferlane.running.folder.scrub import Scrubber
 
 TOKEN = "hf_A1b2C3d4"
 

@@ -12,10 +12,11 @@ import pytest
 from msgspec.structs import replace
 
 from inferlane.running import local
-from inferlane.running.local import Hooks, RunOptions, run_plan
-from inferlane.running.served import Served
-from inferlane.running.signals import STOPPING
-from inferlane.running.sweep import Swept
+from inferlane.running.leftovers.sweep import Swept
+from inferlane.running.local import run_plan
+from inferlane.running.processes.signals import STOPPING
+from inferlane.running.readiness.served import Served
+from inferlane.running.settings import Hooks, RunOptions
 from inferlane.testing.handmade import served, shell, upstream
 from inferlane.values import Summary
 

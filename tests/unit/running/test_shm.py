@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from inferlane.running import shm
-from inferlane.running.newfiles import NewFiles
-from inferlane.running.shm import Key, MemoryWatch, Segment, listing, recorded, remove
+from inferlane.running.leftovers import shm
+from inferlane.running.leftovers.newfiles import NewFiles
+from inferlane.running.leftovers.shm import Key, MemoryWatch, Segment, listing, recorded, remove
 
 
 @pytest.fixture

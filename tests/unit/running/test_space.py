@@ -11,14 +11,14 @@ from types import SimpleNamespace
 import pytest
 
 from inferlane.errors import RunFault
-from inferlane.running import space
-from inferlane.running.directory import RunDirectory, create
-from inferlane.running.events import EventLog, read_events
+from inferlane.running.folder import space
+from inferlane.running.folder.directory import RunDirectory, create
+from inferlane.running.folder.events import EventLog, read_events
+from inferlane.running.folder.secrets import Redactor
+from inferlane.running.folder.space import SpaceWatch, release, reserve
+from inferlane.running.folder.upkeep import Upkeep
 from inferlane.running.outcome import Cause
-from inferlane.running.secrets import Redactor
-from inferlane.running.space import SpaceWatch, release, reserve
-from inferlane.running.supervisor import Ending
-from inferlane.running.upkeep import Upkeep
+from inferlane.running.settings import Ending
 from inferlane.testing.handmade import plan, shell
 
 GIB = 1 << 30

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from inferlane.running import proc, shm, sweep, tree
+from inferlane.running.leftovers import shm, sweep
+from inferlane.running.processes import proc, tree
 
 
 def test_a_process_that_even_kill_does_not_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,7 +28,8 @@ def test_a_process_that_even_kill_does_not_end_is_named(monkeypatch: pytest.Monk
 
 def test_children_that_were_there_before_are_kept() -> None:
     script = (
-        "import os, subprocess\nfrom inferlane.running import proc\nfrom inferlane.running.sweep import sweep\n"
+        "import os, subprocess\nfrom inferlane.running.processes import proc\n"
+        "from inferlane.running.leftovers.sweep import sweep\n"
         "proc.become_subreaper()\nold = subprocess.Popen(['sleep', '30'])\nkeep = frozenset([old.pid])\n"
         "subprocess.Popen(['sleep', '31'], start_new_session=True)\nswept = sweep(keep)\n"
         "print(len(swept.killed), old.poll(), swept.left)\nold.kill()\nold.wait()"

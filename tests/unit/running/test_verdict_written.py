@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from inferlane.errors import RunFault
-from inferlane.running import aftermath, local
-from inferlane.running.directory import RunDirectory
-from inferlane.running.local import RunOptions, run_plan
-from inferlane.running.signals import STOPPING
-from inferlane.running.sweep import Swept
+from inferlane.running import local
+from inferlane.running.folder import aftermath
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.leftovers.sweep import Swept
+from inferlane.running.local import run_plan
+from inferlane.running.processes.signals import STOPPING
+from inferlane.running.settings import RunOptions
 from inferlane.testing.handmade import plan, shell
 
 BENCH = plan(shell("bench", "true", kind="benchmark"))

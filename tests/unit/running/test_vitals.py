@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from inferlane.running import deadline as deadline_module
-from inferlane.running import vitals as vitals_module
-from inferlane.running.deadline import Deadline
-from inferlane.running.progress import Progress
-from inferlane.running.vitals import Vitals
+from inferlane.running.readiness import deadline as deadline_module
+from inferlane.running.readiness import vitals as vitals_module
+from inferlane.running.readiness.deadline import Deadline
+from inferlane.running.readiness.progress import Progress
+from inferlane.running.readiness.vitals import Vitals
 from inferlane.values import HttpCheck, Verdict
 
 CHECK = HttpCheck(url="http://127.0.0.1:6100/health")

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from inferlane.cli.main import cli
-from inferlane.running.directory import RunDirectory
+from inferlane.running.folder.directory import RunDirectory
 from inferlane.slurm.cancel import cancel_job
 from inferlane.slurm.record import JobRecord
 from inferlane.testing.scheduler_stub import SchedulerStub

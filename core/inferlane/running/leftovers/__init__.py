@@ -1,0 +1,1 @@
+"""What an earlier run may have left, and its removal."""

@@ -1,0 +1,1 @@
+"""Whether every worker may take traffic."""
