@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from inferlane.errors import RunFault
 from inferlane.slurm.calls import KEPT
@@ -27,6 +27,11 @@ class Job:
     def over_all(self) -> tuple[str, ...]:
         """The beginning of a step with one task on each node, outside of containers and without devices."""
         return (*self._begin("inferlane-nodes", tuple(self._nodes.values())), *self._none(), "--export=PATH,HOME")
+
+    def over(self, name: str, symbols: Sequence[str], names: Collection[str]) -> tuple[str, ...]:
+        """The beginning of a step with one task on each of these nodes, with their devices. ``names``: of variables."""
+        begin = self._begin(name, tuple(self._nodes[symbol] for symbol in symbols))
+        return (*begin, *self._settings.gpus, f"--export={','.join(sorted(names)) or 'NONE'}")
 
     def argv(self, process: PlannedProcess, env: Mapping[str, str]) -> tuple[str, ...]:
         """The whole command line, without the values of ``env``: they travel by name, in ``srun``'s own environment."""
