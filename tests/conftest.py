@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from inferlane.running import proc
+from inferlane.running.processes import proc
 
 
 def _reaped(pids: list[int]) -> list[str]:

@@ -15,11 +15,11 @@ from tests.soak.composition import BUILT_IN, Composition, Item, compose
 from tests.soak.oracle import KILLS, LOST, STOPS, Outcome, allowed
 from tests.soak.plans import build, real_router, tells_silence
 
-from inferlane.running import proc
 from inferlane.running.cancelling import cancel_run
-from inferlane.running.directory import RunDirectory
+from inferlane.running.folder.directory import RunDirectory
+from inferlane.running.leftovers.sweep import scratch_base
 from inferlane.running.outcome import EXIT_CODES
-from inferlane.running.sweep import scratch_base
+from inferlane.running.processes import proc
 from inferlane.testing.handmade import served, shell
 from inferlane.testing.leftovers import watching
 from inferlane.testing.records import record_faults
