@@ -135,3 +135,15 @@ def test_the_events_tell_phases_and_gates_in_order(start: Start) -> None:
     assert code == 1
     names = [event["event"] for event in run.events()]
     assert names.index("phase.start") < names.index("gate.wait") < names.index("gate.open") < names.index("run.ready")
+
+
+def test_a_client_that_fails_while_a_worker_is_silent_has_not_failed_first(start: Start) -> None:
+    client = shell("bench", "sleep 5; echo no answer; exit 1", kind="benchmark")
+    run = start(served(client, silence_s=60))
+    run.wait_for("process.start", process="bench")
+    os.kill(_pid(run, "worker-0"), signal.SIGUSR2)
+    code, out = run.end(30)
+    cause = run.verdict()["cause"]
+    assert code == 1
+    assert (cause["kind"], cause["process"]) == ("wedged", "worker-0")
+    assert "then benchmark bench: exit code 1" in out

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from inferlane.running.events import read_events
+from inferlane.running.folder.events import read_events
 from inferlane.testing.slurm_lab import USERS, Lab, Site, missing, running
 
 HERE = Path(__file__).parent

@@ -60,6 +60,7 @@ def guarded(
     guardian = os.getpid()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, the kernel would collect our children
     old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)  # none may get lost between fork and handler
+    old_mask -= {*FORWARDED, signal.SIGCHLD}  # who called may have held back what ends a run, and what tells of an end
     try:
         keep = frozenset(proc.children_of_all().get(guardian, ()))
         proc.become_subreaper()

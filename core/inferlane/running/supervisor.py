@@ -13,6 +13,8 @@ import time
 import traceback
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from inferlane.errors import RunFault
 from inferlane.running.causes import Causes
 from inferlane.running.clients import Clients
@@ -183,9 +185,21 @@ class Supervisor:
         self._counts = await self._served.count()
         for name in self._served.silent(self._counts):
             self._warn(f"{name} did not answer when the benchmark had ended; the results may be those of fewer workers")
-        self._summary = await self._clients.verdict(self._settings.summarise)
+        try:
+            self._summary = await self._clients.verdict(self._settings.summarise)
+        except RunEnded as ended:
+            raise self._before(ended) from ended
         if self._summary is not None:
             await self._compare(self._summary)
+
+    def _before(self, ended: RunEnded) -> RunEnded:
+        """A client that failed while a worker did not answer has not failed first."""
+        silent = self._vitals.wedged(0.0)
+        if not silent:
+            return ended
+        name, seconds = silent[0]
+        cause = self._causes.of_silence(name, seconds, self._vitals.answer(name), silent[1:])
+        return RunEnded("failed", replace(cause, message=f"{cause.message}; then {ended.cause.message}"), ended.summary)
 
     async def _compare(self, summary: Summary) -> None:
         """What the client counts against what the engines count; counters may lag a little."""

@@ -29,6 +29,7 @@ SEGMENT=${SLURMLAB_SEGMENT:-0}        # 1: they also take --segment (needs PYXIS
 DBD=${SLURMLAB_DBD:-0}                # 1: slurmdbd + MariaDB, so that sacct works
 PRIVTMP=${SLURMLAB_PRIVTMP:-1}        # 1: every node has its own /tmp, 0: they share the machine's
 SHARE=${SLURMLAB_SHARE:-}             # folders that all nodes and users see, also below /tmp or below closed folders
+OWNER=${SLURMLAB_OWNER:-}             # process with whose end the lab ends, and its folder goes
 USERS=${SLURMLAB_USERS:-}             # ordinary users that the lab has besides the machine's, homes in shared/home
 RUNAS=${SLURMLAB_USER:-}              # user that the commands in bin run as; empty: the caller
 FREEZER=/sys/fs/cgroup/freezer        # cgroup v1; where it is missing, see ProctrackType below
@@ -234,7 +235,13 @@ up)
   ready() { [ -e "$L/run/ready" ] || ! kill -0 $up; }
   wait_for 40 ready || :
   [ -e "$L/run/ready" ] || { tail -n 20 "$L/log/head.out" >&2; "$HERE/down.sh"; exit 1; }
+  [ -z "$OWNER" ] || setsid "$SELF" __keep </dev/null >/dev/null 2>&1 &
   "$L/bin/sinfo" ;;
+__keep)
+  while [ -e "$L/run/ready" ] && kill -0 "$OWNER" 2>/dev/null; do sleep 1; done
+  [ -e "$L/run/ready" ] || exit 0 # stopped in order
+  for _ in {1..20}; do said=$("$HERE/down.sh" 2>&1); [ -n "$said" ] || break; sleep .3; done
+  rm -rf "$L" ;;
 __head) # PID 1 of the head.  Its /proc stays the machine's: clients come in without its PID namespace
   save_pid "$L/run/head.pid"
   hostname head; open_folders; add_users; mount --bind "$L/etc/hosts" /etc/hosts; mount --bind "$L/etc" /etc/slurm

@@ -222,5 +222,7 @@ def _summary_line(outcome: Outcome) -> str:
     summary = outcome.summary
     assert summary is not None
     said = f"; {summary.message}" if summary.message else ""
+    if not summary.requests and not summary.rows:
+        return f"benchmark: nothing was counted{said}"
     cancelled = f", {summary.cancelled} cancelled at the end" if summary.cancelled else ""
     return f"benchmark: {summary.requests} requests, {summary.errors} errors{cancelled}{said}"
