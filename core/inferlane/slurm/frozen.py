@@ -12,6 +12,7 @@ import msgspec
 from inferlane.errors import RunFault
 from inferlane.planning.bind import decode
 from inferlane.rehearsal.options import RehearsalOptions
+from inferlane.slurm.host_setup import HostCommands
 from inferlane.values import Plan
 
 FOLDER = "frozen"
@@ -39,7 +40,7 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Everything besides the plan. ``python``: interpreter on the nodes. ``interface``: whose addresses are used.
     ``pass_environment``: names that processes may see of the job's environment. ``model``: what stands for the model's
     place. ``rehearsal``: what the verdict says of one, and ``rehearsed`` what was asked of it; ``None`` for a real run.
-    ``digest``: of the frozen plan.
+    ``digest``: of the frozen plan. ``host``: commands on the bare nodes, before and after.
     """
 
     name: str
@@ -54,6 +55,7 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     rehearsal: Mapping[str, Any] | None = None
     rehearsed: RehearsalOptions | None = None
     steps: StepSettings = StepSettings()
+    host: HostCommands = HostCommands()
 
 
 class Frozen(msgspec.Struct, frozen=True):

@@ -30,6 +30,7 @@ from inferlane.running.terminal.report import reporter
 from inferlane.slurm import frozen, steps
 from inferlane.slurm.frozen import Frozen
 from inferlane.slurm.ground import StepGround
+from inferlane.slurm.host_setup import HostSteps, StepRunner
 from inferlane.slurm.nodelist import expand
 from inferlane.slurm.nodes import Nodes
 from inferlane.slurm.survey import allocation
@@ -48,9 +49,8 @@ class JobRun(LocalRun):
         ground: StepGround,
         hooks: Hooks,
         options: RunOptions,
+        flags: SignalFlags,
     ) -> None:
-        flags = SignalFlags()
-        flags.install()
         super().__init__(held.plan, options, hooks, held.settings.rehearsal, reporter(False, live=False), flags)
         self._run = run
         self._held = held
@@ -156,7 +156,43 @@ def work(folder: Path, announce: Callable[[Path], None], environ: Mapping[str, s
     if len(names) < len(held.plan.nodes):
         raise RunFault(f"{settings.name} needs {len(held.plan.nodes)} nodes, the job has {len(names)}")
     symbols = {node.name: name for node, name in zip(held.plan.nodes, names, strict=True)}
-    job = steps.Job(steps.job_number(environ), symbols, steps.cpus_on_nodes(environ), settings.steps)
+    mounts = (f"{folder}:{folder}", f"{folder}/logs:/logs", *settings.steps.mounts)
+    how = msgspec.structs.replace(settings.steps, mounts=mounts)
+    job = steps.Job(steps.job_number(environ), symbols, steps.cpus_on_nodes(environ), how)
+    flags = SignalFlags()
+    flags.install()
+    host = _host_steps(folder, held, job, symbols, own, flags)
+    try:
+        for line in host.setup():
+            print(line, flush=True)
+        if flags.received:
+            raise RunFault(f"stopped by {flags.received[0].name} before anything was started")
+        return _on_nodes(folder, held, job, tuple(names), announce, environ, flags)
+    finally:
+        for line in host.teardown():
+            print(line, flush=True)
+
+
+def _host_steps(
+    folder: Path, held: Frozen, job: steps.Job, symbols: Mapping[str, str], own: Mapping[str, str], flags: SignalFlags
+) -> HostSteps:
+    wanted = held.settings.host
+    begin = job.over("host-setup", wanted.nodes, own) if wanted.nodes else ()
+    log = folder / "logs" / "host-setup.log"
+    hosts = [symbols[node] for node in wanted.nodes]
+    return HostSteps(wanted, hosts, begin, StepRunner(own, log), lambda: bool(flags.received))
+
+
+def _on_nodes(
+    folder: Path,
+    held: Frozen,
+    job: steps.Job,
+    names: tuple[str, ...],
+    announce: Callable[[Path], None],
+    environ: Mapping[str, str],
+    flags: SignalFlags,
+) -> int:
+    settings, own = held.settings, steps.own_environment(environ)
     nodes = Nodes(job.over_all(), names, settings.python, own)
     answers = nodes.ask("report", names[1] if len(names) > 1 else names[0])
     given = allocation([answers[name] for name in names], settings.interface)
@@ -173,7 +209,8 @@ def work(folder: Path, announce: Callable[[Path], None], environ: Mapping[str, s
         guardian=os.getppid(),
         announce=announce,
     )
-    return JobRun(RunDirectory(folder), held, given, nodes, StepGround(job, own), _hooks(held, prepared), options).run()
+    ground, run = StepGround(job, own), RunDirectory(folder)
+    return JobRun(run, held, given, nodes, ground, _hooks(held, prepared), options, flags).run()
 
 
 def main(folder: Path) -> int:

@@ -26,6 +26,7 @@ from inferlane.slurm.embedded import pack
 from inferlane.slurm.follow import follow
 from inferlane.slurm.frozen import JobSettings, StepSettings
 from inferlane.slurm.gpus import gpu_request
+from inferlane.slurm.host_setup import host_commands
 from inferlane.slurm.script import embedded, render
 from inferlane.slurm.submit import submit
 from inferlane.values import Plan
@@ -95,6 +96,7 @@ def _settings(wish: Wish, prepared: Prepared, plan: Plan, info: dict[str, Any] |
         serve=wish.serve,
         rehearsal=info,
         rehearsed=wish.rehearsal,
+        host=host_commands(recipe.host_setup, plan),
         steps=StepSettings(
             gpus=(f"--{request[0]}={request[1]}",) if request else (),
             mounts=mounts,
