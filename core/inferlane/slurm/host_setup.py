@@ -60,8 +60,10 @@ class Ran(NamedTuple):
     text: str
 
 
-Run = Callable[[Sequence[str], float], Ran]
-"""Runs an argument list for so many seconds at most."""
+Stopped = Callable[[], bool]
+
+Run = Callable[[Sequence[str], float, Stopped], Ran]
+"""Runs an argument list for so many seconds at most, and not on after a stop."""
 
 
 def host_commands(block: HostSetup | None, plan: Plan) -> HostCommands:
@@ -94,7 +96,7 @@ class HostSteps:
         hosts: Sequence[str],
         begin: Sequence[str],
         run: Run,
-        stopped: Callable[[], bool] = lambda: False,
+        stopped: Stopped = lambda: False,
     ) -> None:
         self._wanted = wanted
         self._hosts = tuple(hosts)
@@ -106,7 +108,7 @@ class HostSteps:
         """Run the commands; a line for each failure that is to be ignored. Raises ``RunFault`` for the others."""
         if not self._wanted.commands:
             return []
-        faults, tail = self._faults(self._wanted.commands, self._wanted.ignore_failure)
+        faults, tail = self._faults(self._wanted.commands, self._wanted.ignore_failure, self._stopped)
         if not faults or self._stopped():
             return []
         if self._wanted.ignore_failure:
@@ -117,11 +119,13 @@ class HostSteps:
         """Run the commands for after the run, all of them; a line for each failure, which changes no verdict."""
         if not self._wanted.teardown:
             return []
-        return [f"host_setup.teardown: {fault}" for fault in self._faults(self._wanted.teardown, go_on=True)[0]]
+        return [
+            f"host_setup.teardown: {fault}" for fault in self._faults(self._wanted.teardown, True, lambda: False)[0]
+        ]
 
-    def _faults(self, commands: Sequence[str], go_on: bool) -> tuple[list[str], str]:
+    def _faults(self, commands: Sequence[str], go_on: bool, stopped: Stopped) -> tuple[list[str], str]:
         try:
-            ran = self._run(step(self._begin, commands, go_on), self._wanted.timeout_s)
+            ran = self._run(step(self._begin, commands, go_on), self._wanted.timeout_s, stopped)
         except OSError as error:
             return [f"cannot start {self._begin[0]}: {error.strerror}"], ""
         faults = [
@@ -147,14 +151,13 @@ def _short(command: str) -> str:
 
 
 class StepRunner:
-    """Runs a step with its output in a file. ``stopped``: looked at while it runs; a stop ends the step."""
+    """Runs a step with its output in a file."""
 
-    def __init__(self, environ: Mapping[str, str], log: Path, stopped: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, environ: Mapping[str, str], log: Path) -> None:
         self._environ = dict(environ)
         self._log = log
-        self._stopped = stopped
 
-    def __call__(self, argv: Sequence[str], seconds: float) -> Ran:
+    def __call__(self, argv: Sequence[str], seconds: float, stopped: Stopped) -> Ran:
         """Run it. Raises ``OSError`` if it cannot be started."""
         deadline = time.monotonic() + seconds
         with self._log.open("ab") as out:
@@ -163,7 +166,7 @@ class StepRunner:
                 argv, env=self._environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
             )
             try:
-                while (code := process.poll()) is None and time.monotonic() < deadline and not self._stopped():
+                while (code := process.poll()) is None and time.monotonic() < deadline and not stopped():
                     time.sleep(_POLL_S)
             finally:
                 _end(process)

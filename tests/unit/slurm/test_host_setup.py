@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from inferlane.config.blocks import HostSetup
 from inferlane.errors import RunFault
 from inferlane.slurm.frozen import StepSettings
-from inferlane.slurm.host_setup import HostCommands, HostSteps, Ran, StepRunner, host_commands, step
+from inferlane.slurm.host_setup import HostCommands, HostSteps, Ran, Run, StepRunner, Stopped, host_commands, step
 from inferlane.slurm.steps import Job
 from inferlane.testing.plans import plan_of, recipe_block
 
@@ -21,15 +21,19 @@ BEGIN = ("srun", "--nodes=2")
 ENV = {"PATH": os.environ["PATH"]}
 
 
-def _nodes(folder: Path) -> Callable[[Sequence[str], float], Ran]:
+def _nodes(folder: Path) -> Run:
     """Runs what follows ``BEGIN`` once for each node, as a step does."""
 
-    def run(argv: Sequence[str], seconds: float) -> Ran:
-        runs = [StepRunner({**ENV, "SLURMD_NODENAME": host}, folder / "log")(argv[2:], seconds) for host in HOSTS]
+    def run(argv: Sequence[str], seconds: float, stopped: Stopped) -> Ran:
+        runs = [_on(host, folder)(argv[2:], seconds, stopped) for host in HOSTS]
         code = None if any(ran.code is None for ran in runs) else max(ran.code or 0 for ran in runs)
         return Ran(code, "".join(ran.text for ran in runs))
 
     return run
+
+
+def _on(host: str, folder: Path) -> StepRunner:
+    return StepRunner({**ENV, "SLURMD_NODENAME": host}, folder / "log")
 
 
 def _steps(folder: Path, **wanted: object) -> HostSteps:
@@ -76,7 +80,7 @@ def test_time_is_bounded_and_the_nodes_that_are_not_done_are_named(tmp_path: Pat
 
 
 def test_a_node_without_a_word_is_a_failure_even_when_the_step_ended_with_0() -> None:
-    steps = HostSteps(HostCommands(commands=("true",)), HOSTS, BEGIN, lambda argv, seconds: Ran(0, ""))
+    steps = HostSteps(HostCommands(commands=("true",)), HOSTS, BEGIN, lambda *_: Ran(0, ""))
     with pytest.raises(RunFault, match="node-a: the step ended with 0 and the node did not say why"):
         steps.setup()
 
@@ -87,11 +91,12 @@ def test_a_command_that_leaves_the_shell_does_not_hide_the_others(tmp_path: Path
     assert _steps(tmp_path, commands=("true", "exit 0")).setup() == []
 
 
-def test_a_stop_ends_the_step_and_is_no_fault_of_a_command(tmp_path: Path) -> None:
-    stopped = StepRunner(ENV, tmp_path / "log", lambda: True)
-    steps = HostSteps(HostCommands(commands=("sleep 60",)), HOSTS, ("env",), stopped, lambda: True)
+def test_a_stop_ends_the_commands_but_not_the_teardown_and_is_no_fault(tmp_path: Path) -> None:
+    wanted = HostCommands(commands=("sleep 60",), teardown=(f"sleep 0.3; touch {tmp_path}/torn-down",))
+    steps = HostSteps(wanted, ("node-a",), ("env",), _on("node-a", tmp_path), lambda: True)
     started = time.monotonic()
-    assert steps.setup() == []
+    assert (steps.setup(), steps.teardown()) == ([], [])
+    assert (tmp_path / "torn-down").exists()
     assert time.monotonic() - started < 5
 
 
@@ -106,7 +111,7 @@ def test_no_text_of_a_command_is_part_of_ours(tmp_path: Path) -> None:
 
 
 def test_nothing_to_do_starts_nothing() -> None:
-    def refuse(argv: Sequence[str], seconds: float) -> Ran:
+    def refuse(argv: Sequence[str], seconds: float, stopped: Stopped) -> Ran:
         raise AssertionError(argv)
 
     steps = HostSteps(HostCommands(), HOSTS, BEGIN, refuse)
