@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from inferlane.config import Cluster, Recipe, RoleBlock, is_secret
+from inferlane.config.blocks import HostSetup
 from inferlane.config.fields import REFERENCE
 from inferlane.config.paths import Path, join
 from inferlane.config.secrets import MASK
@@ -98,9 +99,23 @@ def hide_secrets(
         },
         "model": recipe.model.model_copy(update={"path": inside(recipe.model.path)}),
         **inside(blocks),
+        **_hidden_options(recipe, inside, ("sbatch_directives", "srun_options"), "host_setup"),
     }
-    site = cluster.model_copy(update={"environment": inside(environments[1])})
+    options = _hidden_options(cluster, inside, ("default_sbatch_directives",), "default_host_setup")
+    site = cluster.model_copy(update={"environment": inside(environments[1]), **options})
     return recipe.model_copy(update=changed), site, vault.values
+
+
+def _hidden_options(
+    model: Recipe | Cluster, inside: Callable[[Any], Any], tables: Sequence[str], setup: str
+) -> dict[str, Any]:
+    """What is written into a job script, or an argument there, and stands in ``model``."""
+    changed = {key: inside(getattr(model, key)) for key in tables if getattr(model, key)}
+    commands: HostSetup | None = getattr(model, setup)
+    if commands is not None:
+        update = {"commands": inside(commands.commands), "teardown": inside(commands.teardown)}
+        changed[setup] = commands.model_copy(update=update)
+    return changed
 
 
 def fill(text: str, secrets: Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from inferlane.errors import InferlaneError, RunFault
 from inferlane.planning import Shape, encode
 from inferlane.planning.allocation import Allocation
+from inferlane.planning.secrets import references
 from inferlane.plugins import Plugins
 from inferlane.preparation import Prepared, Request, prepare
 from inferlane.rehearsal import Programs, orders, rehearse
@@ -106,6 +107,10 @@ class JobRun(LocalRun):
         """Steps of this job."""
         return self._ground
 
+    def hosts(self) -> Mapping[str, str]:
+        """The scheduler's names of the nodes."""
+        return {f"n{index}": node.name for index, node in enumerate(self._given.nodes)}
+
     def own_addresses(self, known: Mapping[str, str]) -> Collection[str]:
         """None: nodes are shared with others."""
         return ()
@@ -161,7 +166,7 @@ def work(folder: Path, announce: Callable[[Path], None], environ: Mapping[str, s
     job = steps.Job(steps.job_number(environ), symbols, steps.cpus_on_nodes(environ), how)
     flags = SignalFlags()
     flags.install()
-    host = _host_steps(folder, held, job, symbols, own, flags)
+    host = _host_steps(folder, held, job, symbols, environ, flags)
     try:
         for line in host.setup():
             print(line, flush=True)
@@ -174,9 +179,17 @@ def work(folder: Path, announce: Callable[[Path], None], environ: Mapping[str, s
 
 
 def _host_steps(
-    folder: Path, held: Frozen, job: steps.Job, symbols: Mapping[str, str], own: Mapping[str, str], flags: SignalFlags
+    folder: Path,
+    held: Frozen,
+    job: steps.Job,
+    symbols: Mapping[str, str],
+    environ: Mapping[str, str],
+    flags: SignalFlags,
 ) -> HostSteps:
-    wanted = held.settings.host
+    """With the variables that the commands refer to: values never stand in an argument."""
+    own, wanted = steps.own_environment(environ), held.settings.host
+    named = references([*wanted.commands, *wanted.teardown])
+    own = {**own, **{name: environ[name] for name in named if name in environ}}
     begin = job.over("host-setup", wanted.nodes, own) if wanted.nodes else ()
     log = folder / "logs" / "host-setup.log"
     hosts = [symbols[node] for node in wanted.nodes]

@@ -114,9 +114,12 @@ def passed_names(prepared: Prepared, environ: Mapping[str, str], rehearsed: bool
     """
     wished = (*_BASE, *prepared.site.pass_environment)
     there = sorted(name for name in environ if any(fnmatch.fnmatchcase(name, pattern) for pattern in wished))
-    named = set(references([_plain(prepared.hidden), _plain(prepared.site)])) - set(prepared.secrets)
+    named = set(prepared.resolved.references) - set(prepared.secrets)
     needed = sorted(name for name in named if not rehearsed or name in environ)
-    return tuple(dict.fromkeys((*there, *needed, *sorted(prepared.secrets))))
+    setup = prepared.hidden.host_setup
+    commands = [*setup.commands, *setup.teardown] if setup is not None else []  # most names in them are the shell's
+    used = sorted({name for name in references(commands) if name in environ})
+    return tuple(dict.fromkeys((*there, *needed, *used, *sorted(prepared.secrets))))
 
 
 def _plain(model: Recipe | Cluster) -> Any:
