@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -18,10 +18,11 @@ _CLAIM_LINES, _CLAIM_BYTES = 2000, 256 << 10  # a server that waits says little 
 
 
 class Causes:
-    """Knows the plan's processes and where their logs are."""
+    """Knows the plan's processes and where their logs are. ``hosts``: node of the plan to the machine's own name."""
 
-    def __init__(self, plan: Plan, run: RunDirectory) -> None:
+    def __init__(self, plan: Plan, run: RunDirectory, hosts: Mapping[str, str]) -> None:
         self._slots = {process.name: process.slots for process in plan.processes}
+        self._hosts = hosts
         self._ready_log = {process.name: process.ready_log for process in plan.processes if process.ready_log}
         self._run = run
 
@@ -30,13 +31,17 @@ class Causes:
         if cause.process is None:
             return cause
         log = self._run.log(cause.process)
-        slots = self._slots.get(cause.process, ())
-        cause = replace(cause, node=slots[0].node.name if slots else None, log=str(log), log_tail=tail(log))
+        cause = replace(cause, node=self.node(cause.process), log=str(log), log_tail=tail(log))
         claim = self._claim(log) if cause.kind == "deadline" else ""
         if not claim:
             return cause
         said = f"its log says that it is up ({claim}), but its checks disagree: compare the address it serves on"
         return replace(cause, message=f"{cause.message}; {said}")
+
+    def node(self, process: str) -> str | None:
+        """Its first node, by the machine's own name where that is known."""
+        slots = self._slots.get(process, ())
+        return self._hosts.get(slots[0].node.name, slots[0].node.name) if slots else None
 
     def _claim(self, log: Path) -> str:
         """The last line by which a process says that it serves, if its plugin knows one."""

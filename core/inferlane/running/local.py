@@ -66,7 +66,7 @@ class LocalRun:
     """One run on this machine: what is made for it is removed by it.
 
     What depends on the place is in methods of its own, which a run in another place replaces: ``run``, ``table``,
-    ``taken``, ``look_around``, ``ground``, ``own_addresses``, ``last_look``.
+    ``taken``, ``look_around``, ``ground``, ``hosts``, ``own_addresses``, ``last_look``.
     """
 
     def __init__(
@@ -187,6 +187,10 @@ class LocalRun:
         """Where processes run."""
         return ThisMachine(self._files)
 
+    def hosts(self) -> Mapping[str, str]:
+        """Node of the plan to the machine's own name; here all nodes are one machine."""
+        return {}
+
     def own_addresses(self, known: Mapping[str, str]) -> Collection[str]:
         """Addresses of this machine that belong to nobody but this run."""
         return known.values()
@@ -215,6 +219,7 @@ class LocalRun:
             patience_s=self._options.patience_s,
             guardian=self._options.guardian,
             ground=self.ground(),
+            hosts=self.hosts(),
             summarise=self._hooks.summarise,
             judge=self._hooks.judge,
             upkeep=upkeep,

@@ -17,12 +17,14 @@ from inferlane.values import Plan, Summary
 class Settings:
     """``grace_s``: the budget of the teardown. ``patience_s``: how long generation may go on failing while every gate
     holds. ``guardian``: its process id, if any. ``upkeep``: called at each turn. ``ground``: where processes run.
+    ``hosts``: node of the plan to the machine's own name, where that says more.
     """
 
     grace_s: float = 30.0
     patience_s: float = 240.0
     guardian: int | None = None
     ground: Ground = field(default_factory=ThisMachine)
+    hosts: Mapping[str, str] = field(default_factory=dict)
     summarise: Summarise | None = None
     judge: JudgePlugin | None = None
     upkeep: Callable[[], None] = lambda: None

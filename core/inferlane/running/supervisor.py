@@ -68,7 +68,7 @@ class Supervisor:
         self._vitals = Vitals(events.write)
         self._deadline = Deadline(plan.start_timeout_s, self._vitals, reporter.line, events.write)
         self.board = Board(plan, run, self.children, addresses, self._vitals)
-        self._causes = Causes(plan, run)
+        self._causes = Causes(plan, run, settings.hosts)
         self._exits = Exits(self.children, self._vitals, self._causes, events, reporter.line)
         self._clients = Clients(plan, run, self.children, self._causes)
         self._gates = Gatekeeper(plan, self.board, events, settings.judge, self._causes.explain, reporter.line)

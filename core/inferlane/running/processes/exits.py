@@ -39,7 +39,8 @@ class Exits:
         first = culprits[0]
         self.followers += [exit_line(child) for child in culprits[1:]]
         assert first.code is not None
-        where = f" on {first.process.slots[0].node.name}" if first.process.slots else ""
+        node = self._causes.node(first.name)
+        where = f" on {node}" if node else ""
         after = (first.ended or first.started) - first.started
         message = f"{first.name}{where} ended by itself with {exit_words(first.code)} after {after:.1f} s"
         raise RunEnded("failed", self._causes.of_exit("exit", first, message))
