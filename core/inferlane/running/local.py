@@ -26,7 +26,7 @@ from inferlane.running.folder.upkeep import Upkeep
 from inferlane.running.ground import Ground, ThisMachine
 from inferlane.running.leftovers import addresses
 from inferlane.running.leftovers.housekeeping import Housekeeping, signals_again
-from inferlane.running.leftovers.sweep import Swept, sweep_dead_runs
+from inferlane.running.leftovers.sweep import Swept, said_of_dead_runs, sweep_dead_runs
 from inferlane.running.outcome import EXIT_CODES, Cause, Ended, Outcome
 from inferlane.running.processes.environment import environments, proxies_asked_for, revealed
 from inferlane.running.processes.limits import check_file_limit, lift_file_limit, refuse_shortage
@@ -51,7 +51,8 @@ def run_plan(
     flags.install()
     show = reporter(options.as_json, options.live)
     try:
-        _tell_swept(show, sweep_dead_runs())
+        for line in said_of_dead_runs(sweep_dead_runs()):
+            show.line(line)
         for name in proxies_asked_for(options.pass_environment):
             show.line(f"note: {name} of pass_environment is never passed on; set it in the recipe's environment")
         return LocalRun(plan, options, hooks or Hooks(), rehearsal, show, flags).run()
@@ -272,16 +273,6 @@ def refused(run: RunDirectory, plan: Plan, started: str, fault: InferlaneError) 
     release(run)
     with contextlib.suppress(OSError):  # the fault itself is told in any case
         run.write("run.json", _document(outcome))
-
-
-def _tell_swept(show: Reporter, swept: Swept) -> None:
-    """What of dead runs was still there."""
-    for stray in swept.killed:
-        show.line(f"ended a process that a dead run had left behind: {stray}")
-    for segment in swept.memory:
-        show.line(f"removed shared memory that a dead run had left behind: {segment}")
-    for what in swept.left:
-        show.line(f"a dead run has left behind: {what}")
 
 
 def _document(outcome: Outcome) -> bytes:

@@ -138,6 +138,15 @@ def carriers(run_id: str) -> list[int]:
     return [pid for pid in proc.pids() if proc.environment_of(pid).get(RUN_ID) == run_id]
 
 
+def said_of_dead_runs(swept: Swept) -> list[str]:
+    """What of dead runs was still there, for a person."""
+    return [
+        *(f"ended a process that a dead run had left behind: {stray}" for stray in swept.killed),
+        *(f"removed shared memory that a dead run had left behind: {segment}" for segment in swept.memory),
+        *(f"a dead run has left behind: {what}" for what in swept.left),
+    ]
+
+
 def sweep_dead_runs() -> Swept:
     """End what runs of this user left behind whose guardian is dead: processes, shared memory, scratch folders.
 
