@@ -82,14 +82,23 @@ def _scratch(folder: Path) -> list[str]:
 
 
 def _sockets(run: Running, folder: Path) -> list[str]:
+    """What is held in two looks: a stranger may end between the list of sockets and that of their holders."""
+    first = _held(run, folder)
+    if first:
+        time.sleep(0.3)
+        first &= _held(run, folder)
+    return sorted(first)
+
+
+def _held(run: Running, folder: Path) -> set[str]:
     """Listeners on the run's networks and the locks of these, unless a process of somebody else holds them by now."""
     with contextlib.suppress(OSError):
         networks = set(_NETWORK.findall((folder / "plan.json").read_text()))
         held = {inode: name for inode, name in (*_tcp(), *_unix()) if _is_in(name, networks)}
         holders = _holders(set(held)) if held else {}
         strangers = {inode for inode, pid in holders.items() if not _carries(pid, run, {folder.name})}
-        return [name for inode, name in held.items() if inode not in strangers]
-    return []
+        return {f"{name} ({inode})" for inode, name in held.items() if inode not in strangers}
+    return set()
 
 
 def _is_in(name: str, networks: set[tuple[str, str]]) -> bool:
