@@ -9,11 +9,14 @@ from inferlane.errors import EXIT_OK, EXIT_UNKNOWN
 from inferlane.running.folder.directory import RunDirectory
 from inferlane.running.folder.events import read_events
 from inferlane.slurm.calls import Answer, call, clean_environment
+from inferlane.slurm.frozen import host_teardown_s
 from inferlane.slurm.observe import Seen, seen
 from inferlane.slurm.queue import document_of
 
 REACTS_S = 15.0
-"""A supervisor that was told to stop begins its teardown within moments; after this long the scheduler ends the job."""
+"""A supervisor that was told to stop begins its teardown within moments, and leaves soon after its verdict; after this
+long, and the time that commands of ``host_setup`` may take, the scheduler ends the job.
+"""
 
 _CALL_S = 20.0
 _LOOK_S = 0.5
@@ -29,7 +32,9 @@ def cancel_job(
     ``kill``: the scheduler ends it at once, with its own TERM, delay and KILL for every process.
     """
     found = seen(run.path, environ)
-    return None if found is None else _Cancelling(run, environ, timeout_s, reacts_s).end(found, kill)
+    if found is None:
+        return None
+    return _Cancelling(run, environ, timeout_s, reacts_s + host_teardown_s(run.path)).end(found, kill)
 
 
 class _Cancelling:

@@ -92,3 +92,12 @@ def read(run: Path) -> Frozen:
     if digest(plan) != settings.digest:
         raise RunFault(f"{folder / PLAN} was changed after the submission; submit again")
     return Frozen(settings, found, folder / RECIPE, folder / CLUSTER)
+
+
+def host_teardown_s(run: Path) -> float:
+    """Seconds that the commands after the run may take; 0 where there are none, or nothing frozen is here."""
+    try:
+        host = msgspec.json.decode((run / FOLDER / SETTINGS).read_bytes(), type=JobSettings).host
+    except (OSError, msgspec.MsgspecError):
+        return 0.0
+    return host.timeout_s if host.teardown else 0.0
