@@ -65,7 +65,9 @@ def test_a_recipe_opts_out_of_what_the_site_does(tool: Callable[..., Any]) -> No
 
 def test_teardown_comes_after_a_cancel_too(tool: Callable[..., Any]) -> None:
     site = tool("ada")
-    following = site.start("run", QUICKSTART, "--serve", *_setting(**_marks(site)))
+    marks = _marks(site)
+    marks["teardown"].insert(0, "sleep 17")  # longer than a cancel waits for a supervisor after its verdict
+    following = site.start("run", QUICKSTART, "--serve", *_setting(**marks))
     while not _lines(site, "commands"):
         assert following.poll() is None
         time.sleep(0.1)

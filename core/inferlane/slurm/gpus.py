@@ -24,6 +24,14 @@ def gpu_request(recipe: Recipe, site: Cluster, per_node: int, uses_devices: bool
     return (form, str(per_node)) if form == "gpus-per-node" else (form, f"gpu:{per_node}")
 
 
+def step_options(request: tuple[str, str] | None, per_node: int) -> tuple[str, ...]:
+    """How a step on one node gets all its devices; a number for the whole job would be too many for it."""
+    if request is None:
+        return ()
+    name, value = request if request[0] in ("gpus-per-node", "gres") else ("gpus-per-node", str(per_node))
+    return (f"--{name}={value}",)
+
+
 def _asks(name: str, value: str) -> bool:
     """Whether it asks for GPUs: a site has other generic resources too."""
     return bool(value) and (

@@ -25,7 +25,7 @@ from inferlane.slurm import frozen
 from inferlane.slurm.embedded import pack
 from inferlane.slurm.follow import follow
 from inferlane.slurm.frozen import JobSettings, StepSettings
-from inferlane.slurm.gpus import gpu_request
+from inferlane.slurm.gpus import gpu_request, step_options
 from inferlane.slurm.host_setup import host_commands
 from inferlane.slurm.script import embedded, render
 from inferlane.slurm.submit import submit
@@ -98,7 +98,7 @@ def _settings(wish: Wish, prepared: Prepared, plan: Plan, info: dict[str, Any] |
         rehearsed=wish.rehearsal,
         host=host_commands(recipe.host_setup, plan),
         steps=StepSettings(
-            gpus=(f"--{request[0]}={request[1]}",) if request else (),
+            gpus=step_options(request, plan.gpus_per_node),
             mounts=mounts,
             preamble=site.default_bash_preamble,
             options=recipe.srun_options,

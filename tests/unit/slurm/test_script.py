@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from inferlane.config import Cluster, Recipe
+from inferlane.slurm.gpus import step_options
 from inferlane.slurm.script import directives, render, seconds_of, warned_s
 from inferlane.testing.plans import plan_of, recipe_block
 
@@ -33,6 +34,19 @@ def test_gpus_are_asked_for_once_in_the_form_of_the_site() -> None:
     assert _asked({"gpu_sbatch_directive": "gres"})["gres"] == "gpu:8"
     assert not {"gres", "gpus-per-node"} & _asked({"gpu_sbatch_directive": "none"}).keys()
     assert not {"gres", "gpus-per-node"} & _asked({}, engine="mock").keys()
+
+
+def test_other_resources_of_a_site_are_no_request_for_gpus() -> None:
+    made = _asked({"default_sbatch_directives": {"gres": "disk:1"}})
+    assert (made["gres"], made["gpus-per-node"]) == ("disk:1", "8")
+    typed = _asked({"default_sbatch_directives": {"gres": "disk:1,gpu:h100:8"}})
+    assert "gpus-per-node" not in typed
+
+
+def test_a_step_asks_for_the_devices_of_its_node_only() -> None:
+    assert step_options(("gpus", "16"), 8) == ("--gpus-per-node=8",)
+    assert step_options(("gres", "gpu:h100:8"), 8) == ("--gres=gpu:h100:8",)
+    assert step_options(None, 8) == ()
 
 
 def test_the_recipes_value_holds_against_the_sites() -> None:
