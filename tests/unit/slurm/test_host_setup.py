@@ -76,7 +76,7 @@ def test_time_is_bounded_and_the_nodes_that_are_not_done_are_named(tmp_path: Pat
     started = time.monotonic()
     with pytest.raises(RunFault, match=r"^host_setup: node-b: not done within 0\.5 s \(timeout_seconds\)$"):
         _steps(tmp_path, commands=commands, timeout_s=0.5).setup()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 25
 
 
 def test_a_node_without_a_word_is_a_failure_even_when_the_step_ended_with_0() -> None:
@@ -97,7 +97,7 @@ def test_a_stop_ends_the_commands_but_not_the_teardown_and_is_no_fault(tmp_path:
     started = time.monotonic()
     assert (steps.setup(), steps.teardown()) == ([], [])
     assert (tmp_path / "torn-down").exists()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 25
 
 
 def test_no_text_of_a_command_is_part_of_ours(tmp_path: Path) -> None:
